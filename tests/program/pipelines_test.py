@@ -9,6 +9,7 @@ to whole calls that torch counted.
 import csv
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -37,6 +38,20 @@ def number(quantity):
     if isinstance(quantity, dict):
         quantity = quantity["value"]
     return None if quantity is None else Fraction(quantity)
+
+
+def scheduled(folder, number, call):
+    """A copy of the diffusion folder, with the schedule of a call."""
+    copy = os.path.join(folder, f"sd{number}")
+    shutil.copytree(DIFFUSION, copy)
+    os.mkdir(os.path.join(copy, "scheduler"))
+    with open(os.path.join(copy, "scheduler", "scheduler_config.json"), "w", encoding="utf-8") as file:
+        json.dump(call["schedule"], file)
+    return copy
+
+
+def sizes_of(call):
+    return f"steps={call['steps']},pixels_high={call['high']},pixels_wide={call['wide']},images={call['images']},prompts={call['images']}"
 
 
 class Diff(unittest.TestCase):
@@ -332,12 +347,10 @@ class Audit(unittest.TestCase):
         """Twice the MACs of all stages, with guidance and without."""
         with open(FOLDER + "truth.json", encoding="utf-8") as file:
             calls = [c for c in json.load(file)["calls"] if c["model"] == "sd-tiny"]
-        figures = []
-        for call in calls:
-            steps = call["steps"] + (call["scheduler"] == "PNDMScheduler")
-            figures.append((DIFFUSION, f"{call['flops']} FLOPs", f"steps={steps},resolution={call['size']},images={call['images']},"
-                            f"prompts={call['images']}"))
-        for call, row in zip(calls, self.rows(*figures)):
+        with tempfile.TemporaryDirectory() as folder:
+            figures = [(scheduled(folder, i, call), f"{call['flops']} FLOPs", sizes_of(call)) for i, call in enumerate(calls)]
+            rows = self.rows(*figures)
+        for call, row in zip(calls, rows):
             self.assertEqual((row["status"], row["unit"], row["difference"]), ("same", "flop", 0), row)
             at = "" if call["guided"] else ", guidance = 1"
             self.assertIn(f"macs: all stages{at}", row["conventions"])
@@ -455,12 +468,12 @@ class Compare(unittest.TestCase):
         """The convention flop-counter-mode is what FlopCounterMode counts in whole calls of diffusers."""
         with open(FOLDER + "truth.json", encoding="utf-8") as file:
             calls = [c for c in json.load(file)["calls"] if c["model"] == "sd-tiny"]
-        self.assertEqual(len(calls), 3)
-        for call in calls:
-            steps, guidance = call["steps"] + (call["scheduler"] == "PNDMScheduler"), 1 + call["guided"]
-            sizes = f"steps={steps},resolution={call['size']},images={call['images']},prompts={call['images']},guidance={guidance}"
-            tool, = document("compare", DIFFUSION, "--dim", sizes, "--with", "flop-counter-mode")["conventions"]
-            self.assertEqual(number(tool["headline"]), call["flops"], call)
+        self.assertEqual(len(calls), 8)
+        for i, call in enumerate(calls):
+            with tempfile.TemporaryDirectory() as folder:
+                sizes = f"{sizes_of(call)},guidance={1 + call['guided']}"
+                tool, = document("compare", scheduled(folder, i, call), "--dim", sizes, "--with", "flop-counter-mode")["conventions"]
+                self.assertEqual(number(tool["headline"]), call["flops"], call)
 
     def test_a_folder_without_a_part(self):
         """The folder is refused as a pipeline, not shown as a table of its other models."""
