@@ -130,8 +130,11 @@ nb::tuple CountOneOfMany(const PyModel& of, nb::handle fill, const nb::dict& giv
 }
 
 struct CompareArguments : settings::CompareArguments {
+  settings::ComparedArgument compared;
+
   void AddTo(settings::Table* list) {
     settings::CompareArguments::AddTo(list);
+    compared.AddTo(list);
     settings::AddModule(list, &module);
   }
 };
@@ -149,6 +152,7 @@ CompareReport Compare(const PyModel& of, nb::handle with, const nb::kwargs& give
   Given taken = TakeOptions(given, "compare()", &args);
   CountOptions options = Require(args.Options());
   options.bindings = std::move(taken.sizes);
+  request.activations = Require(args.compared.IsActivations());
   return Require(WithoutGil([&] { return CompareTools(*of.model, options, request); }));
 }
 

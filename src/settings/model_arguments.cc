@@ -1,8 +1,24 @@
 #include "src/settings/model_arguments.h"
 
 #include "src/base/status_macros.h"
+#include "src/settings/value.h"
 
 namespace onnxflops::settings {
+
+static constexpr char kWork[] = "work", kActivations[] = "activations";
+
+void ComparedArgument::AddTo(Table* list) {
+  list->AddValue("quantity", "NAME", &quantity,
+                 "What is compared: work (default), MACs and FLOPs; or activations, elements that "
+                 "layers and products write.",
+                 {kWork, kActivations});
+}
+
+absl::StatusOr<bool> ComparedArgument::IsActivations() const {
+  if (quantity.empty() || quantity == kWork) return false;
+  if (quantity == kActivations) return true;
+  return BadValue("quantity", quantity, "it should be work or activations");
+}
 
 void CompareArguments::AddTo(Table* list) {
   sizes.AddTo(list);

@@ -11,6 +11,15 @@
 
 namespace onnxflops::settings {
 
+// What tools are compared by.
+struct ComparedArgument {
+  std::string quantity;
+
+  void AddTo(Table* list);
+  // Whether it is activations, not work.
+  absl::StatusOr<bool> IsActivations() const;
+};
+
 struct CompareArguments {
   SizeArguments sizes;
   UpperArgument upper;

@@ -68,6 +68,7 @@ def test_options_are_the_programs(options, words, program):
 def test_documents_are_the_programs(program):
     m = onnxflops.load(CLIP)
     assert m.compare(["thop", "fvcore"]).to_json() == program("compare", CLIP, "--with", "thop,fvcore", "--format", "json")
+    assert m.compare(quantity="activations").to_json() == program("compare", CLIP, "--quantity", "activations", "--format", "json")
     for words in (["visual"], ["visual.transformer.resblocks.0,visual.conv1", "batch=4"]):
         options = {"module": words[0], **({"batch": 4} if words[1:] else {})}
         part = m.compare(["thop", "flop-counter-mode"], **options)
@@ -75,6 +76,8 @@ def test_documents_are_the_programs(program):
         assert part.to_json() == program("compare", CLIP, "--with", "thop,flop-counter-mode", *arguments, "--format", "json")
     with pytest.raises(onnxflops.NotFoundError, match="no_such"):
         m.compare(["thop"], module="no_such")
+    with pytest.raises(ValueError, match="quantity='no_such': it should be work or activations"):
+        m.compare(quantity="no_such")
     node = m.count().rows("node")[20]["name"]
     assert m.explain(node, batch=2).to_json() == program("explain", CLIP, node, "--dim", "batch=2", "--format", "json")
     other = ROOT / "models/openclip224-vit-l-14-336.onnx"

@@ -81,7 +81,6 @@ Exit codes: 0 success, 2 error.
 )"};
 
 constexpr char kAllTools[] = "all";
-constexpr char kWork[] = "work", kActivations[] = "activations";  // --quantity
 
 struct CompareCall : settings::CompareArguments {
   std::vector<std::string> models;
@@ -89,7 +88,8 @@ struct CompareCall : settings::CompareArguments {
   OutputArguments output;
   ClassArguments by_class;
   std::vector<std::string> with;
-  std::string from, to, by, quantity;
+  std::string from, to, by;
+  settings::ComparedArgument compared;
   bool terms_nodes = false, conventions = false;
 
   void AddTo(OptionList* list) {
@@ -105,11 +105,7 @@ struct CompareCall : settings::CompareArguments {
     list->AddValue("from", "NAME", &from, "Start from this tool's figure instead of our count.",
                    names);
     list->AddValue("to", "NAME", &to, "The tool that --from leads to.", names);
-    list->AddValue(
-        "quantity", "NAME", &quantity,
-        "What is compared: work (default), MACs and FLOPs; or activations, elements that "
-        "layers and products write.",
-        {kWork, kActivations});
+    compared.AddTo(list);
     list->AddValue("by", "KEY", &by, "With module: print the terms module by module.", {"module"});
     settings::AddModule(list, &module);
     list->AddFlag("terms-nodes", &terms_nodes, "List the nodes of every term.");
@@ -122,10 +118,7 @@ struct CompareCall : settings::CompareArguments {
 
   absl::StatusOr<CompareRequest> Request() const {
     CompareRequest request;
-    if (!quantity.empty() && quantity != kWork && quantity != kActivations) {
-      return settings::BadValue("quantity", quantity, "it should be work or activations");
-    }
-    request.activations = quantity == kActivations;
+    ASSIGN_OR_RETURN(request.activations, compared.IsActivations());
     for (const std::string& names : with) {
       if (names.find_first_not_of(',') == std::string::npos) {
         return settings::BadValue("with", names, "it names no convention");
