@@ -101,7 +101,9 @@ class StageCounter {
   absl::StatusOr<CountedStage> Count(const Model& model) {
     model_ = model;
     RETURN_IF_ERROR(FindSizes());
-    ASSIGN_OR_RETURN(const CountedRun open, CountRun(CountedOpen()));
+    RETURN_IF_ERROR(FindContents());
+    ASSIGN_OR_RETURN(const CountOptions as_open, CountedOpen());
+    ASSIGN_OR_RETURN(const CountedRun open, CountRun(as_open));
     RETURN_IF_ERROR(CheckNames(open));
     RunCost cost = open.cost;
     uncounted_ = open.uncounted;
@@ -139,6 +141,35 @@ class StageCounter {
     return BindDecoder();
   }
 
+  // The contents of inputs. Sizes inside the model may follow from those that are formulas, so the
+  // stage is then counted at the numbers of the parameters only.
+  absl::Status FindContents() {
+    const Bindings values = ValuesAt(0);
+    for (const auto& [name, elements] : stage_.values) {
+      for (const PlacedExpr& element : elements) {
+        has_formula_ = has_formula_ && element.value.is_literal();
+        const std::string what = absl::StrCat("the value of ", Escaped(name));
+        RETURN_IF_ERROR(CheckGiven(element.value, absl::StrCat(what, " needs numbers")));
+        const std::optional<int64_t> literal = element.value.AsInt64();
+        ASSIGN_OR_RETURN(const int64_t number, literal ? absl::StatusOr<int64_t>(*literal)
+                                                       : NumberOf(element.value, what, values));
+        contents_[name].push_back(number);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // `what` needs numbers.
+  absl::Status CheckGiven(const Expr& value, absl::string_view what) const {
+    for (const std::string& name : value.Symbols()) {
+      const PipelineParameter* parameter = pipeline_.Find(name);
+      if (parameter == nullptr || parameter->value || !parameter->formula.empty()) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat(what, ", so ", Escaped(name), " cannot be open: give it a number"));
+    }
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<Decoder> DecoderOf(const Model& model) const {
     CountOptions open = options_;
     open.bindings.clear();
@@ -173,23 +204,36 @@ class StageCounter {
   CountOptions WithValues() const {
     CountOptions options = options_;
     options.bindings.clear();
-    const auto add = [&](const std::string& name, int64_t value) {
-      options.input_values.emplace(name, Content{Scalar::Int(value)});
-      options.input_shapes.emplace(name, Dims{1});
+    const auto add = [&](const std::string& name, const std::vector<int64_t>& elements) {
+      Content content;
+      for (const int64_t element : elements) content.push_back(Scalar::Int(element));
+      options.input_values.emplace(name, std::move(content));
+      if (elements.size() == 1 && !IsScalar(name)) options.input_shapes.emplace(name, Dims{1});
     };
-    for (const auto& [name, value] : stage_.values) add(name, value);
-    if (use_cache_ && !stage_.values.contains(decoder_->use_cache)) {
-      add(decoder_->use_cache, *use_cache_);
+    for (const auto& [name, elements] : contents_) add(name, elements);
+    if (use_cache_ && !contents_.contains(decoder_->use_cache)) {
+      add(decoder_->use_cache, {*use_cache_});
     }
     options.activation_peak = true;
     return options;
   }
 
+  bool IsScalar(absl::string_view input) const {
+    return absl::c_any_of(model_->graph(0).inputs, [&](ValueId id) {
+      const Value& value = model_->value(id);
+      return value.name == input && value.declared != nullptr && value.declared->has_shape &&
+             value.declared->dims.empty();
+    });
+  }
+
   // Sizes that are numbers are bound, so that inference knows them; others stay open.
-  CountOptions CountedOpen() const {
+  absl::StatusOr<CountOptions> CountedOpen() const {
     CountOptions options = WithValues();
+    const Bindings values = ValuesAt(0);
     for (const auto& [name, size] : sizes_) {
-      if (const std::optional<int64_t> number = size.AsInt64()) {
+      if (!has_formula_) {
+        ASSIGN_OR_RETURN(options.bindings[name], NumberOf(size, Escaped(name), values));
+      } else if (const std::optional<int64_t> number = size.AsInt64()) {
         options.bindings.emplace(name, *number);
       } else {
         options.open.push_back(name);
@@ -201,8 +245,8 @@ class StageCounter {
   // ---- counts
   // Stages of one model at the same sizes are one count.
   absl::StatusOr<CountedRun> CountRun(const CountOptions& options) const {
-    RunKey key = {stage_.path,   is_step_,  decoder_.has_value(), options.bindings, options.open,
-                  stage_.values, use_cache_};
+    RunKey key = {stage_.path, is_step_,  decoder_.has_value(), options.bindings, options.open,
+                  contents_,   use_cache_};
     if (const auto found = counted_.find(key); found != counted_.end()) return found->second;
     CompareReport compared;
     if (request_ == nullptr) {
@@ -249,7 +293,7 @@ class StageCounter {
   absl::Status CheckNames(const CountedRun& run) {
     const std::vector<std::string>& names = run.symbols;
     for (const auto& [name, size] : sizes_) {
-      if (size.is_literal() || absl::c_linear_search(names, name)) continue;
+      if (!has_formula_ || size.is_literal() || absl::c_linear_search(names, name)) continue;
       const auto own = stage_.sizes.find(name);
       if (own == stage_.sizes.end()) continue;  // a size of the decoder that no figure depends on
       const std::string similar = DidYouMean(name, names);
@@ -350,13 +394,8 @@ class StageCounter {
     for (const auto& [formula, fixed] : stage_.fixed) {
       has_formula_ = false;
       const std::string text = Escaped(formula.text);
-      for (const std::string& name : formula.value.Symbols()) {
-        const PipelineParameter* parameter = pipeline_.Find(name);
-        if (parameter == nullptr || parameter->value || !parameter->formula.empty()) continue;
-        return absl::InvalidArgumentError(absl::StrCat("the export fixed ", text, " at ", fixed,
-                                                       ", so ", Escaped(name),
-                                                       " cannot be open: give it a number"));
-      }
+      RETURN_IF_ERROR(
+          CheckGiven(formula.value, absl::StrCat("the export fixed ", text, " at ", fixed)));
       ASSIGN_OR_RETURN(const int64_t number, NumberOf(formula.value, text, values));
       if (number == fixed) continue;
       return absl::InvalidArgumentError(
@@ -534,6 +573,7 @@ class StageCounter {
   const CompareRequest* const request_;
   CountedRuns& counted_;
   Model model_;
+  absl::btree_map<std::string, std::vector<int64_t>> contents_;  // of inputs
   bool is_step_ = false, has_formula_ = true;
   std::optional<Decoder> decoder_;
   std::optional<int64_t> use_cache_;

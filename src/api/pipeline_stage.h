@@ -46,7 +46,7 @@ struct RunKey {
   bool is_step = false, is_decoder = false;
   Bindings bindings;
   std::vector<std::string> open;
-  absl::btree_map<std::string, int64_t> values;
+  absl::btree_map<std::string, std::vector<int64_t>> values;
   std::optional<int64_t> use_cache;
 
   bool operator<(const RunKey& other) const {

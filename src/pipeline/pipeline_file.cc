@@ -32,6 +32,7 @@ namespace {
 
 constexpr size_t kMaxStages = 64;
 constexpr size_t kMaxParameters = 64;
+constexpr size_t kMaxElements = 64;  // of an input whose content is given
 
 absl::string_view Viewed(std::string_view text) { return {text.data(), text.size()}; }
 
@@ -369,11 +370,29 @@ class PipelineReader : private TomlFile {
     if (const toml::node* node = table.get("values")) {
       if (!node->is_table()) return Fault(*node, "values should be a table");
       for (const auto& [key, value] : *node->as_table()) {
-        const auto* number = value.as_integer();
-        if (number == nullptr) return Fault(value, "a value is a whole number");
-        stage->values.emplace(std::string(key.str()), number->get());
+        RETURN_IF_ERROR(ReadValue(value, &stage->values[std::string(key.str())]));
       }
     }
+    return absl::OkStatus();
+  }
+
+  // An element, or a list of them.
+  absl::Status ReadValue(const toml::node& node, std::vector<PlacedExpr>* elements) {
+    if (const toml::array* list = node.as_array()) {
+      if (list->empty() || list->size() > kMaxElements) {
+        return Fault(node, absl::StrCat("a list of values has 1 to ", kMaxElements, " elements"));
+      }
+      for (const toml::node& element : *list) {
+        if (element.is_array()) return Fault(element, "a value is a number or a formula");
+        RETURN_IF_ERROR(ReadValue(element, elements));
+      }
+      return absl::OkStatus();
+    }
+    if (const auto* number = node.as_integer()) {
+      elements->push_back({Expr(number->get()), absl::StrCat(number->get()), PlaceOf(node)});
+      return absl::OkStatus();
+    }
+    ASSIGN_OR_RETURN(elements->emplace_back(), Formula(node, "a value", ""));
     return absl::OkStatus();
   }
 

@@ -15,7 +15,7 @@
 //   new = 1                             # of a decoder: tokens of a run, and those in its cache
 //   past = "prompt + t"
 //   sizes = { batch = "2*images" }      # open sizes of the model
-//   values = { use_cache_branch = 1 }   # contents of inputs of one element
+//   values = { use_cache_branch = 1 }   # contents of inputs, in lists: grid = [1, "high", "wide"]
 //   probability = 0.25                  # that it runs at all; or, of each token in a speculative
 //                                       # decoding, { acceptance = 0.8, draft = 4 }
 //   weights = "encoder"                 # its weights are those of this stage
@@ -58,7 +58,7 @@ struct PipelineStage {
   std::string index;  // "t"; "": no `for`
   PlacedExpr trips;   // of `for`
   absl::btree_map<std::string, PlacedExpr> sizes;
-  absl::btree_map<std::string, int64_t> values;
+  absl::btree_map<std::string, std::vector<PlacedExpr>> values;  // elements of inputs
   std::optional<PlacedExpr> new_tokens, past;
   std::vector<std::pair<PlacedExpr, int64_t>> fixed;  // what must have a number, which it has here
   Share probability;

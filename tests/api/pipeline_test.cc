@@ -349,6 +349,11 @@ TEST(PipelineTest, ErrorsNameThePlace) {
        "nine digits, as 0.25 or \"1/3\""},
       {stage("sizes = { btch = 2 }"),
        "stage 'a': ../config/gpt2/config.json: no symbol is named 'btch'; did you mean batch?"},
+      {stage("values = { x = [] }"), "pipeline.toml:4:16: a list of values has 1 to 64 elements"},
+      {stage("values = { x = [1, 2.5] }"),
+       "pipeline.toml:4:20: a value is a whole number or a formula in quotes"},
+      {"[parameters]\nn = \"?\"\n" + stage("values = { input_ids = [1, \"n\"] }"),
+       "the value of input_ids needs numbers, so n cannot be open: give it a number"},
       {stage("for = \"t in 3\""),
        "pipeline.toml:4:7: for is \"t < tokens\": t goes from 0 to "
        "tokens - 1"},
