@@ -10,7 +10,9 @@
 #include <optional>
 #include <string>
 
+#include "absl/algorithm/container.h"
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "src/api/official_program.h"
@@ -121,7 +123,14 @@ absl::StatusOr<Model> LoadStandardInput(const Limits& limits, Side side) {
 absl::StatusOr<Model> LoadForm(int fd, absl::string_view path, bool is_file, const Limits& limits,
                                Side side) {
   // A named pipe can be opened once only.
-  if (IsOtherJson(Peek(fd))) return LoadConfigFrom(fd, path, side);
+  const std::string beginning = Peek(fd);
+  if (IsOtherJson(beginning)) return LoadConfigFrom(fd, path, side);
+  const bool is_config = absl::c_any_of(kConfigNames, [&](const char* name) {
+    return path == name || absl::EndsWith(path, absl::StrCat("/", name));
+  });
+  if (is_config && absl::StartsWith(absl::StripLeadingAsciiWhitespace(beginning), "[")) {
+    return Named(path, absl::InvalidArgumentError("it should be a JSON object"));
+  }
   const TextForm form = TextFormOfFile(path);
   if (form == TextForm::kNone) return is_file ? LoadFile(path) : LoadFromStream(fd, path);
   return LoadText(form, fd, path, limits);
