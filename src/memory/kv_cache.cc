@@ -123,7 +123,8 @@ class DecoderFinder {
         }
       }
     }
-    return absl::NotFoundError("no input takes tokens, [batch, tokens]");
+    return absl::NotFoundError(
+        "no input takes tokens, [batch, tokens], or their embeddings, [batch, tokens, width]");
   }
 
   // The growing size that past inputs share: the symbol with such a name, else the axis before the
