@@ -363,6 +363,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/api/diffusion_folder.cc
   src/api/estimate.cc
   src/api/exported_folder.cc
+  src/api/image_tokens.cc
   src/api/known_sizes.cc
   src/api/load.cc
   src/api/memory.cc
@@ -378,6 +379,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/api/official_bodies.cc
   src/api/official_program.cc
   src/api/operators.cc
+  src/api/multimodal_folder.cc
   src/api/pipeline.cc
   src/api/pipeline_layouts.cc
   src/api/pipeline_stage.cc

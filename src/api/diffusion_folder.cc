@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,7 +41,7 @@ class DiffusionFolder {
     RETURN_IF_ERROR(CheckIndex(index));
     RETURN_IF_ERROR(CheckClass(index));
     const auto exists = [&](absl::string_view part) {
-      return !IsLeftOut(folder_, part) &&
+      return !IsLeftOut(index, part) &&
              !FirstMatch(folder_, absl::StrCat(part, "/model.onnx")).empty();
     };
     std::vector<std::string> lacking;
@@ -264,8 +263,7 @@ std::string HighSteps(const std::string& folder) {
                       " + 1)\"  # of transformer, from boundary_ratio and flow_shift\n");
 }
 
-bool IsLeftOut(const std::string& folder, absl::string_view part) {
-  const nlohmann::json index = JsonIn(folder, kDiffusionIndex);
+bool IsLeftOut(const nlohmann::json& index, absl::string_view part) {
   if (!index.is_object()) return false;
   const auto is_null = [&](const std::string& name) {
     return IsPart(index[name]) && index[name][1].is_null();

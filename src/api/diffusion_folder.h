@@ -4,6 +4,7 @@
 #define ONNXFLOPS_SRC_API_DIFFUSION_FOLDER_H_
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -51,7 +52,7 @@ std::string HighSteps(const std::string& folder);
 
 // Whether the index says that the class has no such part: by nulls, or by naming the other
 // denoiser.
-bool IsLeftOut(const std::string& folder, absl::string_view part);
+bool IsLeftOut(const nlohmann::json& index, absl::string_view part);
 
 // An error unless the folder has what its index names, of a class that is known, and its
 // configurations are whole.

@@ -27,6 +27,7 @@
 #include "src/api/diffusion_folder.h"
 #include "src/api/exported_folder.h"
 #include "src/api/load.h"
+#include "src/api/multimodal_folder.h"
 #include "src/api/pipeline_layouts.h"
 #include "src/base/glob.h"
 #include "src/base/quote.h"
@@ -90,6 +91,7 @@ class FolderReader {
       : folder_(folder),
         from_(from),
         layout_(layout),
+        marker_(layout.marker[0] == '\0' ? nlohmann::json(nullptr) : JsonIn(folder, layout.marker)),
         class_(ClassOf(folder)),
         scales_(ScalesOf(folder, class_.is_video)),
         first_tokens_(FirstTokensOfWhisper(folder)) {}
@@ -176,13 +178,12 @@ class FolderReader {
 
   std::string FileOf(const PartRule& part) const {
     if (absl::string_view(layout_.marker) != "genai_config.json") {
-      const bool is_left_out = IsDiffusion() && IsLeftOut(folder_, part.name);
+      const bool is_left_out = IsDiffusion() && IsLeftOut(marker_, part.name);
       return is_left_out ? "" : FirstMatch(folder_, part.files);
     }
-    const nlohmann::json config = JsonIn(folder_, layout_.marker);
     const nlohmann::json::json_pointer at("/model/decoder/filename");
-    if (!config.is_object() || !config.contains(at) || !config[at].is_string()) return "";
-    return config[at].get<std::string>();
+    if (!marker_.is_object() || !marker_.contains(at) || !marker_[at].is_string()) return "";
+    return marker_[at].get<std::string>();
   }
 
   absl::StatusOr<std::string> StageOf(const PartRule& part, const std::string& file) {
@@ -444,6 +445,7 @@ class FolderReader {
   const std::string& folder_;
   const std::string& from_;
   const Layout& layout_;
+  const nlohmann::json marker_;  // null without one
   const DiffusionClass class_;
   const Scales scales_;
   const std::optional<Assumed> first_tokens_;
@@ -459,8 +461,10 @@ std::string WithoutSlashes(std::string path) {
 
 // As PipelineOfFolder, for the layouts of exporters.
 absl::StatusOr<std::string> OfLayouts(const std::string& folder, const std::string& from) {
-  std::vector<std::string> known;
+  std::vector<std::string> known = {kVisionTitle};
   std::string lacks;
+  ASSIGN_OR_RETURN(std::string multimodal, MultimodalPipeline(folder, from));
+  if (!multimodal.empty()) return multimodal;
   for (const Layout& layout : PipelineLayouts()) {
     FolderReader reader(folder, from, layout);
     ASSIGN_OR_RETURN(std::string text, reader.Read());
@@ -534,6 +538,7 @@ std::vector<std::string> FilesOfFolder(const std::string& folder) {
   for (const std::string& name : DiffusionConfigurations()) {
     files.push_back(absl::StrCat(folder, "/", name));
   }
+  for (std::string& file : MultimodalConfigurations(folder)) files.push_back(std::move(file));
   return files;
 }
 

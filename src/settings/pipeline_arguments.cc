@@ -64,7 +64,8 @@ bool IsPipelineFolder(const std::string& path) {
 // A folder with a configuration and no export is that model, as everywhere.
 static bool IsConfiguration(const std::string& folder) {
   return !platform::MatchingIn(folder, "config.json").empty() &&
-         platform::MatchingIn(folder, "*.onnx").empty();
+         platform::MatchingIn(folder, "*.onnx").empty() &&
+         platform::MatchingIn(folder, "onnx/*.onnx").empty();
 }
 
 bool IsPipeline(const std::string& path) {

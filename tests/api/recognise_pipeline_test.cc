@@ -475,7 +475,9 @@ TEST(RecognisePipelineTest, PartsThatAreMissing) {
     config_refused(text, "genai_config.json: model.decoder.filename should name the model");
   }
   config_refused(R"({"model": {"decoder": {"filename": "a"}, "vision": {"filename": "b"}}})",
-                 "genai_config.json: model.vision is a model besides the decoder");
+                 "genai_config.json: model.embedding.filename should name a file");
+  config_refused(R"({"model": {"decoder": {"filename": "a"}, "encoder": {"filename": "b"}}})",
+                 "genai_config.json: model.encoder is a model besides the decoder");
   config_refused(R"({"model": {"decoder": {"filename": "/none.onnx"}}})",
                  "filename should be the name of a file in the folder");
   config_refused(R"({"model": {"type": "x", "decoder": {"filename": "none.onnx"}}})",
