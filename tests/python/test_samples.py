@@ -1,6 +1,7 @@
 """Batches of samples of different sizes against torch, which counted each sample in a run of its own: tests/data/config/ragged.json.
 
 Batches are drawn here. A batch takes the sum of its samples, in rows and packed. CLIP also compares each image with each text.
+Attention in packed rows is held to the masks of flex_attention and the count of varlen_attn: tests/data/config/packed.json.
 """
 
 import itertools
@@ -14,6 +15,7 @@ from training import Clock, configured, counts_macs
 from onnxflops.monitor import Perf
 
 RAGGED = json.loads((ROOT / "tests/data/config/ragged.json").read_text())
+PACKED = json.loads((ROOT / "tests/data/config/packed.json").read_text())
 BATCHES = 63  # of each of 16 models
 GRID = ("grid_t", "grid_h", "grid_w")
 
@@ -82,3 +84,20 @@ def test_samples_with_several_images_or_none(name, tmp_path):
         for given in ({"lengths": lengths, "grid_thw": grids}, {"cu_seqlens": [0, *itertools.accumulate(lengths)], **flat}):
             clock.now += 1
             assert 2 * perf.step(**given)["perf/flops_per_second"] == flops(batch), batch
+
+
+def attention_macs(report):
+    return sum(row["macs"] for row in report.rows("op") if row["op"] == "Attention")
+
+
+@pytest.mark.parametrize("name", PACKED["models"])
+def test_attention_of_a_packed_row_is_that_of_its_mask(name, tmp_path):
+    """Documents block by block, the triangles in them, and the square of the row."""
+    model = configured(PACKED["models"][name]["config"], tmp_path)
+    for batch in PACKED["models"][name]["batches"]:
+        ends, truth = [0, *itertools.accumulate(batch["lengths"])], batch["macs"]
+        documents, row = attention_macs(model.count(cu_seqlens=ends)), attention_macs(model.count(cu_seqlens=ends, packed_as_row=True))
+        assert (documents, row) == (truth["document"], truth["row"]), batch
+        assert (2 * documents, 2 * row) == (batch["counted"]["varlen"], batch["counted"]["flex"]), batch
+        if name != "bert":
+            assert attention_macs(model.count(cu_seqlens=ends, causal="half")) == truth["causal"], batch
