@@ -293,6 +293,23 @@ def test_positions_of_all_rows(gpt2):
     assert (sums.samples, sums.tokens) == (4, 32)
 
 
+def test_masks_that_do_not_fit(gpt2):
+    """Embeddings have no ids; a mask of pairs tells no lengths, which is a warning, given once."""
+    torch = need("torch")[0]
+    from onnxflops._batch import rows_of, told_by
+
+    embeds = {"inputs_embeds": torch.zeros(2, 8, 16)}
+    assert rows_of(told_by({**embeds, "attention_mask": torch.tensor([[1] * 8, [1] * 5 + [0] * 3])})).lengths == [8, 5]
+    with pytest.raises(onnxflops.InvalidError, match=r"attention_mask \[2, 9\] beside inputs_embeds of 16 tokens"):
+        rows_of(told_by({**embeds, "attention_mask": torch.ones(2, 9)}))
+    rows, pairs = {"input_ids": torch.ones(2, 8, dtype=torch.long)}, torch.ones(2, 1, 8, 8)
+    perf = Perf(gpt2, peak=1e15, devices=1)
+    with pytest.warns(RuntimeWarning, match=r"attention_mask \[2, 1, 8, 8\], of pairs of tokens") as told:
+        perf._add_batch(perf._sums, {**rows, "attention_mask": pairs}, {}, None)
+        perf._add_batch(perf._sums, {**rows, "attention_mask": pairs[:, :, :, :4]}, {}, None)
+    assert len(told) == 1 and perf._sums.flops == 2 * gpt2.count(batch=2, seq=8).training_flops
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -303,6 +320,10 @@ def test_positions_of_all_rows(gpt2):
         ({"cu_seq_lens_q": [0]}, "does not begin with 0"),
         ({"cu_seq_lens_q": [0, float("nan"), 13]}, "whole numbers: number 2 is nan"),
         ({"cu_seq_lens_q": [0, 7.5]}, "whole numbers: number 2 is 7.5"),
+        ({"cu_seq_lens_q": [0, 0, 0]}, r"cu_seq_lens_q without a token: \[0, 0, 0\]"),
+        ({"attention_mask": [[0] * 8, [0] * 8]}, "attention_mask of padding alone"),
+        ({"attention_mask": [[1] * 9, [1] * 9]}, r"attention_mask \[2, 9\] beside input_ids \[2, 8\]"),
+        ({"attention_mask": [1] * 8}, r"attention_mask \[8\] beside input_ids \[2, 8\]"),
         ({"attention_mask": [[1] * 8, [-1] * 8]}, "negative numbers"),
         ({"attention_mask": [[1.0] * 8, [0.5] * 8]}, "fractions"),
         ({"attention_mask": [[1.0] * 8, [float("-inf")] * 8]}, "negative numbers"),

@@ -74,7 +74,8 @@ def told_by(batch: Any, config: Any = None, work: Optional[StepWork] = None) -> 
     found.update(
         position_ids=tensor("position_ids"),
         input_ids=None if ids is None else ids.bool(),
-        attention_mask=None if mask is None else _marks(mask),
+        attention_mask=None if mask is None or len(mask.shape) > 2 else _marks(mask),
+        pairs=None if mask is None or len(mask.shape) <= 2 else list(mask.shape),  # of a mask of pairs of tokens
         mm_token_type_ids=None if spots is None else spots.byte(),
         audio_mask=None if sound is None or work is None or not work.audio else sound != 0,
         decoder_mask=None if texts is None else texts != 0,
@@ -98,10 +99,14 @@ def rows_of(told: dict[str, Any], by_shapes: bool = False) -> Optional[Rows]:
         bounds = _bounds(ends, told.get("places"))
         spans = [(a, b) for a, b in zip(bounds, bounds[1:]) if b > a]
         lengths = [b - a for a, b in spans]
+        if not lengths:
+            raise InvalidError(f"a batch has cu_seq_lens_q without a token: {_short(bounds)}")
         row = None if spots is None else [spot for line in spots.tolist() for spot in line]
         return Rows(lengths, True, told.get("places", bounds[-1]), None if row is None else [sum(row[a:b]) for a, b in spans])
-    if mask is not None and len(mask.shape) == 2 and (ids is None or ids.shape == mask.shape):
-        return _masked(mask, spots)
+    if mask is not None:
+        _check_shape(mask, ids, told.get("places"))
+        if len(mask.shape) == 2:
+            return _masked(mask, spots)
     if by_shapes and ids is not None and len(ids.shape) == 2:
         count, length = ids.shape
         return Rows([length] * count, False, ids.numel(), None if spots is None else spots.sum(-1).tolist())
@@ -135,6 +140,14 @@ def _bounds(ends: Any, places: Optional[int]) -> list[int]:
     return bounds
 
 
+def _check_shape(mask: Any, ids: Any, places: Optional[int]) -> None:
+    """A mask is as large as the tokens, whose padding it tells."""
+    if ids is not None and ids.shape != mask.shape:
+        raise InvalidError(f"a batch has attention_mask {list(mask.shape)} beside input_ids {list(ids.shape)}")
+    if ids is None and places is not None and mask.numel() != places:
+        raise InvalidError(f"a batch has attention_mask {list(mask.shape)} beside inputs_embeds of {places} tokens")
+
+
 def _short(values: list[int]) -> str:
     most = 8
     return str(values) if len(values) <= most else f"{str(values[:most])[:-1]}, ...]"
@@ -143,7 +156,7 @@ def _short(values: list[int]) -> str:
 def _marks(mask: Any) -> Any:
     """What _masked() needs of a mask, in a byte for each token; made where the mask is, without waiting for it."""
     present = mask != 0
-    if len(mask.shape) != 2:  # of pairs of tokens
+    if len(mask.shape) != 2:
         return present
     begins = present.new_ones(present.shape)
     begins[:, 1:] = mask[:, 1:] != mask[:, :-1]
@@ -173,6 +186,8 @@ def _masked(marks: Any, spots: Any) -> Rows:
     found = present.sum(-1).tolist()
     of_images = [0] * len(found) if spots is None else (spots * present).sum(-1).tolist()
     kept = [(n, image) for n, image in zip(found, of_images) if n > 0]
+    if not kept:
+        raise InvalidError("a batch has attention_mask of padding alone: 1 is a token and 0 padding")
     return Rows([n for n, _ in kept], False, marks.numel(), None if spots is None else [image for _, image in kept])
 
 

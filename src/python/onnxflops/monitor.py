@@ -485,6 +485,11 @@ class Perf:
     def _add_told(self, sums: _Sums, told: dict[str, Any], sizes: dict[str, int], given: set[str]) -> None:
         work, tokens = self.work, self._tokens
         rows = None if tokens in given or work.symbol(tokens) not in work.origins else rows_of(told, bool(work.image_formula))
+        if "pairs" in told and not (rows is not None and rows.packed):
+            self.warn(
+                f"a batch has attention_mask {told['pairs']}, of pairs of tokens: it does not tell the lengths of samples, so padding "
+                "counts as work; a mask of two axes, cu_seq_lens_q or position_ids tell them"
+            )
         if rows is not None and rows.packed:
             sizes["batch"] = 1  # a row
         has_batch = work.symbol("batch") in work.origins
