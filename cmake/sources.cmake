@@ -199,6 +199,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/convention/formula_facts.cc
   src/convention/vision_formula.cc
   src/convention/formulas.cc
+  src/convention/layer_facts.cc
   src/convention/ledger_part.cc
   src/convention/macs.cc
   src/convention/torch/attention.cc

@@ -35,9 +35,12 @@ const char* ReasonOfLinear(Formula formula) {
     case Formula::kTorchtitan:
       return "6 for every parameter and token: biases and norms as well";
     case Formula::kMaxText:
-    case Formula::kMegatronBridge:
       return "the projections of all heads, the matrices of the MLP, and an output layer, whatever "
              "layers there are";
+    case Formula::kMegatronBridge:
+      return "projections of heads, matrices of MLPs and of a token's experts, and an output "
+             "layer, "
+             "whatever layers there are; layers that predict further tokens, and no router";
     default:
       return "6 for every parameter and token: biases, norms and positions as well, an output "
              "layer only if the file holds it apart from the embedding";
@@ -169,8 +172,9 @@ const Convention kMaxText = config::OfStep(
 const Convention kMegatronBridge = config::OfStep(
     {"megatron-bridge", Unit::kFlop, "as maxtext, attention by the squares of the samples' tokens",
      "NVIDIA-NeMo/Megatron-Bridge, flop_utils.py: num_floating_point_operations",
-     "products of layers with grouped heads and gated MLPs, half of attention, logits",
-     "norms, activations and biases; the padding of its vocabulary is not here"},
+     "products of layers with grouped heads or latent attention, gated MLPs and experts, half of "
+     "attention, logits, layers that predict further tokens",
+     "norms, activations, biases and routers; the padding of its vocabulary is not here"},
     config::Apply<Formula::kMegatronBridge>);
 
 }  // namespace onnxflops::convention

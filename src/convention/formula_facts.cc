@@ -1,9 +1,9 @@
 // How it works. The parameters of published formulas are read from the graph, so every model has
 // them, with or without a configuration. Each parameter is counted once; for `a`, the share of
-// experts that a token does not reach is subtracted. An embedding table is a matrix that Gather
-// reads. It is a table of positions if its indices follow from shapes alone or have "position" in
-// their name, and otherwise of tokens. The largest token table gives vocabulary and width. Tables
-// that nothing else reads cost no FLOPs, and some formulas leave them out.
+// experts that a token does not reach is subtracted (layer_facts.h). An embedding table is a matrix
+// that Gather reads. It is a table of positions if its indices follow from shapes alone or have
+// "position" in their name, and otherwise of tokens. The largest token table gives vocabulary and
+// width. Tables that nothing else reads cost no FLOPs, and some formulas leave them out.
 //
 // Tokens are the elements of integer inputs [batch, sequence] that are not masks. A model that
 // takes an image with a text has more; there the logits [batch, tokens, vocabulary] give the
@@ -27,6 +27,8 @@
 #include "absl/types/span.h"
 #include "src/base/json_reader.h"
 #include "src/base/limits.h"
+#include "src/base/status_macros.h"
+#include "src/convention/layer_facts.h"
 #include "src/family/family.h"
 #include "src/memory/kv_cache.h"
 #include "src/resolve/parameters.h"
@@ -171,52 +173,6 @@ const Shape* LogitsOf(const Inference& inference) {
   return nullptr;
 }
 
-// Parameters of experts that a token is not routed to, each tensor once; nullopt if no operator is
-// a mixture of experts.
-class IdleExperts {
- public:
-  explicit IdleExperts(const Inference& inference) : in_(inference), model_(*inference.model) {
-    for (const resolve::Parameter& p : resolve::FindParameters(model_, in_.ties)) {
-      elements_.emplace(p.value, Expr(p.elements));
-    }
-  }
-
-  std::optional<Expr> Find() {
-    for (InstanceId id : in_.callees_first) {
-      const Instance& instance = in_.instance(id);
-      const std::vector<NodeId>& nodes = model_.graph(instance.graph).nodes;
-      for (size_t i = 0; i < nodes.size(); ++i) {
-        Add(model_.node(nodes[i]), in_.call(instance.calls[i]));
-      }
-    }
-    return any_ ? std::optional<Expr>(idle_) : std::nullopt;
-  }
-
- private:
-  void Add(const Node& node, const Call& call) {
-    const uint32_t experts = call.def == nullptr ? 0 : call.def->operands.experts;
-    if (experts == 0) return;
-    any_ = true;
-    const Attribute* k = node.FindAttribute("k");
-    for (size_t i = 0; i < node.inputs.size() && i < call.inputs.size() && i < 32; ++i) {
-      if ((experts >> i & 1) == 0 || !node.inputs[i]) continue;
-      const auto weight = elements_.find(*node.inputs[i]);
-      const Fact& fact = in_.fact(call.inputs[i]);
-      if (weight == elements_.end() || !fact.shape.ranked() || fact.shape.rank() == 0) continue;
-      if (fact.shape[0] == Expr(0)) continue;
-      const Expr unused = Max(fact.shape[0] - (k == nullptr ? 1 : k->i), 0);
-      idle_ += FloorDiv(weight->second * unused, fact.shape[0]);
-      elements_.erase(weight);
-    }
-  }
-
-  const Inference& in_;
-  const ModelData& model_;
-  absl::flat_hash_map<ValueId, Expr> elements_;
-  Expr idle_ = 0;
-  bool any_ = false;
-};
-
 // The MLP's width from the configuration, by the names that families have for it.
 std::optional<Expr> MlpWidthOf(const ModelData& model) {
   using Json = nlohmann::json;
@@ -237,10 +193,13 @@ std::optional<Expr> MlpWidthOf(const ModelData& model) {
 // True if a matrix of an MLP could be one of attention, because they have the same sizes. In
 // ModernBERT queries, keys and values together are as wide as two matrices of its MLP.
 bool LooksLikeProjection(const FormulaParameters& p) {
+  const auto fits = [&](const Expr& width) { return width == *p.f || width == 2 * *p.f; };
+  if (p.u && p.h && p.q) {  // latent attention
+    return fits(*p.c) || fits(*p.u + *p.g) || fits(*p.h * *p.o) || fits(*p.h * *p.q);
+  }
   if (!p.h || !p.k || !p.q) return true;
   for (const Expr& heads : {*p.h, *p.k, *p.h + 2 * *p.k}) {
-    const Expr width = heads * *p.q;
-    if (width == *p.f || width == 2 * *p.f) return true;
+    if (fits(heads * *p.q)) return true;
   }
   return false;
 }
@@ -284,7 +243,6 @@ FormulaFacts ReadFormulaFacts(const Inference& inference, const Counts& counts) 
   for (const resolve::Parameter& parameter : parameters) n += parameter.elements;
   FormulaParameters& p = facts.parameters;
   p.n = Expr(n);
-  if (const std::optional<Expr> idle = IdleExperts(inference).Find()) p.a = *p.n - *idle;
   p.embeddings = tables.only_looked_up;
   // Layers of several lengths are those of a tower and a decoder, and a formula has the latter.
   if (facts.attention.layers > 0 && facts.attention.one_length) p.l = Expr(facts.attention.layers);
@@ -303,13 +261,18 @@ FormulaFacts ReadFormulaFacts(const Inference& inference, const Counts& counts) 
     p.f = kUsualRatio * *p.d;
     facts.mlp_width_assumed = true;
   }
+  if (!facts.attention.values_as_queries) ReadLatentAttention(parameters, &p);
   p.x = MatricesOfMlp(inference, parameters, p);
+  p.y = FurtherTokenLayers(*inference.model);
+  ReadExperts(inference, parameters, &p);
+  facts.other_layers = OtherLayersOfBridge(*inference.model, p);
   if (p.tokens && p.t) p.s2 = *p.tokens * *p.t;
   return facts;
 }
 
 FormulaInfo InfoOfFormula(Formula formula, const FormulaFacts& facts) {
-  FormulaInfo info = kFormulas[static_cast<size_t>(formula)];
+  FormulaInfo info =
+      InfoOfLayers(formula, facts.parameters.a.has_value(), !facts.attention.values_as_queries);
   if (formula == Formula::kTorchtitan && facts.parameters.a) {
     info.text = "(6 (A - E) + 12 L H Q T) tokens";
     info.reads = "a e l h q t tokens";
@@ -319,8 +282,12 @@ FormulaInfo InfoOfFormula(Formula formula, const FormulaFacts& facts) {
 
 absl::StatusOr<FormulaFlops> PartsOfFormula(Formula formula, const FormulaFacts& facts) {
   if (!facts.no_tokens.empty()) return absl::FailedPreconditionError(facts.no_tokens);
-  if (formula == Formula::kMaxText || formula == Formula::kMegatronBridge) {
-    // These programs have other terms for such models.
+  if (formula == Formula::kMegatronBridge) {
+    if (!facts.other_layers.empty()) return absl::UnimplementedError(facts.other_layers);
+    RETURN_IF_ERROR(CheckParameters(InfoOfFormula(formula, facts), facts.parameters));
+  }
+  if (formula == Formula::kMaxText) {
+    // The program has other terms for such models.
     if (facts.parameters.a) {
       return absl::UnimplementedError("the formula is that of layers without experts");
     }

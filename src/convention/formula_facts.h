@@ -20,11 +20,12 @@ struct FormulaFacts {
   std::optional<Expr> batch;
   std::string no_tokens;           // why the model has no tokens that a formula could count
   bool mlp_width_assumed = false;  // as 4 times the width
+  std::string other_layers;        // why Megatron-Bridge has another formula
 };
 FormulaFacts ReadFormulaFacts(const Inference& inference, const Counts& counts);
 
 // The formula's row of kFormulas, as it is for this model: torchtitan's reads A of a mixture of
-// experts.
+// experts, and Megatron-Bridge's has terms for experts and for latent attention.
 FormulaInfo InfoOfFormula(Formula formula, const FormulaFacts& facts);
 
 // A training step of the model by a formula. FailedPrecondition if the model has no tokens that a

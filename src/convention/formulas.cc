@@ -77,6 +77,36 @@ class PerToken {
     return {3 * (Value(p_.l) * layer + 2 * Value(p_.v) * d), 0, 0, 0};
   }
 
+  // Without scores. Layers of further tokens are like the last one.
+  FormulaFlops MegatronBridge() const {
+    const Expr d = Value(p_.d), further = Value(p_.y), vocabulary = Value(p_.v) * d;
+    const bool mixture = p_.m && !p_.m->is_zero();
+    const Expr dense = Value(p_.l) - Value(p_.m) + (mixture ? 0 : further);
+    const Expr experts = mixture ? *p_.m + further : 0;
+    const Expr of_token = Value(p_.r) * Value(p_.w) + Value(p_.s);
+    const Expr mlps = Value(p_.x) * d * (dense * Value(p_.f) + experts * of_token);
+    const Expr heads = 2 * d * (Value(p_.h) + Value(p_.k)) * Value(p_.q);
+    const Expr layers = (Value(p_.l) + further) * (p_.u ? LatentProjections() : heads);
+    const Expr joined = further * (3 * d + 2 * d * d);  // norms, and a projection of two tokens
+    return {6 * (mlps + layers + (1 + further) * vocabulary + joined), 0, 0, 0};
+  }
+
+  // Of a layer: down to the sizes that are kept, and up again. Each `+ 1` is a norm.
+  Expr LatentProjections() const {
+    const Expr d = Value(p_.d), h = Value(p_.h), of_queries = Value(p_.c);
+    const Expr queries = of_queries.is_zero() ? d * width_ : of_queries * (d + width_ + 1);
+    const Expr without_positions = Value(p_.q) - Value(p_.g);
+    return queries + *p_.u * (d + h * (without_positions + Value(p_.o)) + 1) + d * Value(p_.g) +
+           h * Value(p_.o) * d;
+  }
+
+  // Of a step, by the squares of its samples.
+  Expr BridgeScores() const {
+    const Expr layers = Value(p_.l) + Value(p_.y);
+    const Expr sizes = p_.u ? Value(p_.q) + Value(p_.o) : 2 * Value(p_.q);
+    return 3 * layers * Value(p_.h) * sizes * Value(p_.s2);
+  }
+
   FormulaFlops LlmFoundry() const {
     FormulaFlops flops = Parameters(6, 0);
     flops.scores = 12 * Value(p_.l) * Value(p_.d) * Value(p_.t);
@@ -130,9 +160,8 @@ FormulaFlops PerStep(Formula formula, const FormulaParameters& p) {
     case Formula::kMaxText:
       return Times(token.MaxText(), tokens, 1);
     case Formula::kMegatronBridge: {
-      FormulaFlops flops = Times(token.WithoutScores(), tokens, 1);
-      flops.scores = 6 * PerToken::Value(p.l) * PerToken::Value(p.h) * PerToken::Value(p.q) *
-                     PerToken::Value(p.s2);
+      FormulaFlops flops = Times(token.MegatronBridge(), tokens, 1);
+      flops.scores = token.BridgeScores();
       return flops;
     }
   }
@@ -157,17 +186,34 @@ absl::Status SetFormulaParameter(absl::string_view text, FormulaParameters* para
   return absl::OkStatus();
 }
 
-absl::StatusOr<FormulaFlops> PartsOfFormula(Formula formula, const FormulaParameters& parameters) {
+FormulaInfo InfoOfLayers(Formula formula, bool experts, bool latent) {
+  FormulaInfo info = kFormulas[static_cast<size_t>(formula)];
+  if (formula != Formula::kMegatronBridge) return info;
+  if (latent) {
+    info.text = kBridgeOfLatent;
+    info.reads =
+        experts ? "l h q v d f x m r w s y c u g o tokens s2" : "l h q v d f x y c u g o tokens s2";
+  } else if (experts) {
+    info.text = kBridgeOfExperts;
+    info.reads = "l h q v d f k x m r w s y tokens s2";
+  }
+  return info;
+}
+
+absl::Status CheckParameters(const FormulaInfo& info, const FormulaParameters& parameters) {
   std::vector<absl::string_view> missing;
-  for (absl::string_view name :
-       absl::StrSplit(kFormulas[static_cast<size_t>(formula)].reads, ' ')) {
+  for (absl::string_view name : absl::StrSplit(info.reads, ' ')) {
     const FormulaParameter* parameter = FindParameter(name);
     if (!(parameters.*parameter->value).has_value()) missing.push_back(name);
   }
-  if (!missing.empty()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("not found in the model: ", absl::StrJoin(missing, ", ")));
-  }
+  if (missing.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("not found in the model: ", absl::StrJoin(missing, ", ")));
+}
+
+absl::StatusOr<FormulaFlops> PartsOfFormula(Formula formula, const FormulaParameters& parameters) {
+  RETURN_IF_ERROR(CheckParameters(
+      InfoOfLayers(formula, parameters.m.has_value(), parameters.u.has_value()), parameters));
   FormulaFlops flops = PerStep(formula, parameters);
   if (const char* error = flops.Total().error(); error != nullptr) {
     return absl::OutOfRangeError(absl::StrCat("the formula ", error));

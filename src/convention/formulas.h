@@ -36,6 +36,15 @@ struct FormulaParameters {
   std::optional<Expr> f;       // width inside the MLP
   std::optional<Expr> k;       // heads of keys and values
   std::optional<Expr> x;       // matrices [d, f] of an MLP: 2, or 3 if it has a gate
+  std::optional<Expr> m;       // layers with experts
+  std::optional<Expr> r;       // experts that a token is routed to
+  std::optional<Expr> w;       // width inside an expert
+  std::optional<Expr> s;       // width inside the experts that every token takes, together
+  std::optional<Expr> y;       // layers that predict further tokens in training
+  std::optional<Expr> c;       // latent attention: size of a token's query, 0 if it has none
+  std::optional<Expr> u;       // latent attention: size of a token's keys and values
+  std::optional<Expr> g;       // latent attention: of q, the part with positions
+  std::optional<Expr> o;       // latent attention: size of a value
   std::optional<Expr> tokens;  // of a step, over all devices
   std::optional<Expr> s2;      // sum of the squares of the samples' tokens, over all devices
   // The E of formulas: of n, those that are only looked up and multiply nothing.
@@ -47,14 +56,18 @@ struct FormulaParameter {
   std::optional<Expr> FormulaParameters::*value;
 };
 inline constexpr FormulaParameter kFormulaParameters[] = {
-    {"n", &FormulaParameters::n},          {"a", &FormulaParameters::a},
-    {"e", &FormulaParameters::embeddings}, {"l", &FormulaParameters::l},
-    {"h", &FormulaParameters::h},          {"q", &FormulaParameters::q},
-    {"t", &FormulaParameters::t},          {"v", &FormulaParameters::v},
-    {"p", &FormulaParameters::p},          {"d", &FormulaParameters::d},
-    {"f", &FormulaParameters::f},          {"k", &FormulaParameters::k},
-    {"x", &FormulaParameters::x},          {"tokens", &FormulaParameters::tokens},
-    {"s2", &FormulaParameters::s2},
+    {"n", &FormulaParameters::n},           {"a", &FormulaParameters::a},
+    {"e", &FormulaParameters::embeddings},  {"l", &FormulaParameters::l},
+    {"h", &FormulaParameters::h},           {"q", &FormulaParameters::q},
+    {"t", &FormulaParameters::t},           {"v", &FormulaParameters::v},
+    {"p", &FormulaParameters::p},           {"d", &FormulaParameters::d},
+    {"f", &FormulaParameters::f},           {"k", &FormulaParameters::k},
+    {"x", &FormulaParameters::x},           {"m", &FormulaParameters::m},
+    {"r", &FormulaParameters::r},           {"w", &FormulaParameters::w},
+    {"s", &FormulaParameters::s},           {"y", &FormulaParameters::y},
+    {"c", &FormulaParameters::c},           {"u", &FormulaParameters::u},
+    {"g", &FormulaParameters::g},           {"o", &FormulaParameters::o},
+    {"tokens", &FormulaParameters::tokens}, {"s2", &FormulaParameters::s2},
 };
 // "n=124439808", "tokens=16384". InvalidArgument, with the names.
 absl::Status SetFormulaParameter(absl::string_view text, FormulaParameters* parameters);
@@ -120,6 +133,22 @@ inline constexpr FormulaInfo kFormulas[] = {
      "sample",
      "l h q v d f k x tokens s2"},
 };
+
+// What Megatron-Bridge's formula is for layers of other kinds. A layer that predicts further tokens
+// is one more layer like the last one, with norms, a projection and logits of its own.
+inline constexpr absl::string_view kBridgeOfExperts =
+    "3 (2 X D ((L - M) F + (M + Y) (R W + S)) + 4 (L + Y) D (H + K) Q + 2 (1 + Y) V D + Y (6 D + 4 "
+    "D^2)) tokens + 6 (L + Y) H Q S2";
+inline constexpr absl::string_view kBridgeOfLatent =
+    "6 (X D ((L - M) F + (M + Y) (R W + S)) + (L + Y) (C (D + H Q + 1) or D H Q if C = 0, + U (D + "
+    "H (Q - G + O) + 1) + D G + H O D) + (1 + Y) V D + Y (3 D + 2 D^2)) tokens + 3 (L + Y) H (Q + "
+    "O) S2";
+
+// The formula's row of kFormulas, as it is for these layers: the text and parameters of
+// Megatron-Bridge's differ.
+FormulaInfo InfoOfLayers(Formula formula, bool experts, bool latent);
+// FailedPrecondition, with the parameters that are missing.
+absl::Status CheckParameters(const FormulaInfo& info, const FormulaParameters& parameters);
 
 // FLOPs of a training step, by the kind of work that a formula assigns them to.
 struct FormulaFlops {
