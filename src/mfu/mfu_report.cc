@@ -1,10 +1,11 @@
 // How it works. Writes one value, the MFU report, in several formats. The lines give a step's FLOPs
 // by parts, the peak and its source, and then MFU and HFU. The table compares formulas, ours and
 // those of papers, with the parameters that each used. A formula without a figure shows the reason
-// instead; if many have none, as for an image model, one note replaces them. A figure of which
-// nothing was counted is null in JSON.
+// instead; if many have none, as for an image model, notes replace them, one for each reason. A
+// figure of which nothing was counted is null in JSON.
 #include "src/mfu/mfu_report.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -234,19 +235,28 @@ TextTable FormulaTable(const MfuReport& report) {
   return table;
 }
 
-// Language-model formulas have no figure for an image model; many missing ones become one note.
+// Language-model formulas have no figure for an image model. Many missing ones become notes, one
+// for each reason.
 void FoldUnknown(TextTable* table) {
   constexpr size_t kMostRows = 2;
-  std::vector<std::string> names;
-  std::string why;
+  std::vector<std::pair<std::string, std::vector<std::string>>> names_by_reason;
+  size_t unknown = 0;
   for (const TextTable::Row& row : table->rows) {
     if (!row.faint || row.strong) continue;
-    if (names.empty()) why = row.cells.back();
-    names.push_back(row.cells[0]);
+    ++unknown;
+    const std::string& why = row.cells.back();
+    auto known = std::find_if(names_by_reason.begin(), names_by_reason.end(),
+                              [&](const auto& reason) { return reason.first == why; });
+    if (known == names_by_reason.end()) {
+      known = names_by_reason.emplace(known, why, std::vector<std::string>());
+    }
+    known->second.push_back(row.cells[0]);
   }
-  if (names.size() <= kMostRows) return;
+  if (unknown <= kMostRows) return;
   std::erase_if(table->rows, [](const TextTable::Row& row) { return row.faint && !row.strong; });
-  table->notes.push_back(absl::StrCat("no figure of ", absl::StrJoin(names, ", "), ": ", why));
+  for (const auto& [why, names] : names_by_reason) {
+    table->notes.push_back(absl::StrCat("no figure of ", absl::StrJoin(names, ", "), ": ", why));
+  }
 }
 
 void WriteMfu(const MfuReport& r, JsonWriter* json) {
