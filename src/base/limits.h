@@ -224,8 +224,8 @@ inline constexpr size_t kMaxRefinedTerms = 16;    // of a polynomial whose bound
 inline constexpr int kMaxRefinedDegree = 4;
 inline constexpr size_t kMaxRefinedOperands = 8;  // of a min or max whose operands are so compared
 inline constexpr int kMaxRefinements = 24;        // expressions examined for the bounds of one call
-// Samples of a batch, each with its sizes, and bytes of a file of them. If sizes appear in
-// divisions, formulas are evaluated for each different sample: samples times terms, some seconds.
+// Samples of a batch, each with its sizes, and bytes of a file of them. Divisions of sizes are
+// evaluated for each different sample: samples times terms in divisions, some seconds and 160 MB.
 inline constexpr size_t kMaxSamples = 10'000'000;
 inline constexpr size_t kMaxSamplesBytes = size_t{1} << 28;
 inline constexpr int64_t kMaxSampleEvaluations = 20'000'000;

@@ -2,7 +2,9 @@
 // terms: none, the first, or anything else. Terms of the first power are summed over the samples.
 // If sizes appear in them as powers, the sum uses power sums, S(2) = 512^2 + 2 * 300^2, which are
 // computed once for all formulas; so a formula takes no longer for a million samples than for one.
-// If sizes appear in divisions, minima or maxima, the term is evaluated for each different sample.
+// A division, minimum or maximum of sizes is evaluated once for each different sample. Its values
+// are then a column like those of the sizes, and have power sums too. Only if another symbol stands
+// in it, the term becomes an expression for each different sample.
 // A minimum or maximum over the whole batch, min(8, 2*batch*seq), is taken of the sums.
 #include "src/symbolic/sample_sum.h"
 
@@ -262,14 +264,23 @@ SampleSum::Split SampleSum::SplitOf(const Expr& formula) const {
 Expr SampleSum::SumOfPowers(const std::vector<int>& powers) const {
   const auto [known, is_new] = powers_.try_emplace(powers);
   if (!is_new) return known->second;
+  const size_t sizes = sizes_.symbols.size();
+  for (size_t i = sizes; i < powers.size(); ++i) {
+    if (const char* error = columns_[i - sizes].error; powers[i] > 0 && error != nullptr) {
+      return known->second = symbolic::Error(error);
+    }
+  }
   Int sum = 0;
   bool fits = true;
-  for (const SampleSizes::Row& row : sizes_.rows) {
+  for (size_t r = 0; r < sizes_.rows.size(); ++r) {
+    const SampleSizes::Row& row = sizes_.rows[r];
     Int product = row.samples;
     for (size_t i = 0; i < powers.size() && fits; ++i) {
+      if (powers[i] == 0) continue;
+      const int64_t base = i < sizes ? row.sizes[i] : columns_[i - sizes].values[r];
       Int power = 1;
-      fits = symbolic::PowInt(row.sizes[i], powers[i], &power) &&
-             symbolic::MulInt(product, power, &product);
+      fits =
+          symbolic::PowInt(base, powers[i], &power) && symbolic::MulInt(product, power, &product);
     }
     fits = fits && symbolic::AddInt(sum, product, &sum);
     if (!fits) return known->second = symbolic::Error(symbolic::kOverflow);
@@ -277,74 +288,105 @@ Expr SampleSum::SumOfPowers(const std::vector<int>& powers) const {
   return known->second = symbolic::Literal(sum);
 }
 
+// The place among the columns of a division, minimum or maximum of sizes alone.
+size_t SampleSum::ColumnOf(const Expr& atom, const std::vector<Expr>& operands) const {
+  const auto [known, is_new] = column_of_.try_emplace(atom, columns_.size());
+  if (!is_new) return known->second;
+  Column& column = columns_.emplace_back();
+  int64_t terms = 0;
+  for (const Expr& operand : operands) terms += operand.is_literal() ? 0 : operand.NumTerms();
+  evaluations_left_ -= static_cast<int64_t>(sizes_.rows.size()) * std::max<int64_t>(terms, 1);
+  if (evaluations_left_ < 0) {
+    column.error = symbolic::kTooManySamples;
+    return known->second;
+  }
+  column.values.reserve(sizes_.rows.size());
+  Bindings at = largest_;
+  for (const SampleSizes::Row& row : sizes_.rows) {
+    for (size_t i = 0; i < sizes_.symbols.size(); ++i) at[sizes_.symbols[i]] = row.sizes[i];
+    const absl::StatusOr<absl::int128> value = atom.Evaluate(at);
+    if (!value.ok() || *value != absl::int128(static_cast<int64_t>(*value))) {
+      column.error = symbolic::kOverflow;
+      return known->second;
+    }
+    column.values.push_back(static_cast<int64_t>(*value));
+  }
+  return known->second;
+}
+
+// True if all symbols in an atom are those of sizes.
+bool SampleSum::IsOfSizes(const Expr& atom) const {
+  const std::vector<std::string> symbols = atom.Symbols();
+  return std::all_of(symbols.begin(), symbols.end(), [&](const std::string& symbol) {
+    return std::find(sizes_.symbols.begin(), sizes_.symbols.end(), symbol) != sizes_.symbols.end();
+  });
+}
+
+// Moves the sizes and what is made of them alone from a term to its powers. False if a factor also
+// has another symbol.
+bool SampleSum::TakePowers(const Term& term, Term* rest, std::vector<int>* powers) const {
+  const size_t sizes = sizes_.symbols.size();
+  for (const Factor& factor : term.factors) {
+    size_t column = 0;
+    if (factor.atom->kind == Kind::kSymbol) {
+      const auto symbol =
+          std::find(sizes_.symbols.begin(), sizes_.symbols.end(), factor.atom->name);
+      column = static_cast<size_t>(symbol - sizes_.symbols.begin());
+      if (column == sizes) {
+        rest->factors.push_back(factor);
+        continue;
+      }
+    } else if (HasInside(factor, sizes_.symbols)) {
+      const Expr atom = symbolic::FromAtom(factor.atom);
+      if (!IsOfSizes(atom)) return false;
+      column = sizes + ColumnOf(atom, factor.atom->args);
+    } else {
+      rest->factors.push_back(factor);
+      continue;
+    }
+    powers->resize(std::max(powers->size(), column + 1));
+    (*powers)[column] = factor.power;
+    rest->degree -= factor.power;
+  }
+  return true;
+}
+
 // The sum over all samples of one sample's formula.
 Expr SampleSum::SumOverRows(const Expr& formula) const {
   const auto known = known_rows_.find(formula);
   if (known != known_rows_.end()) return known->second;
   std::vector<Expr> sums;
-  symbolic::TermAccumulator divided;  // terms with sizes in divisions, minima or maxima
-  bool has_divided = false;
+  symbolic::TermAccumulator mixed;  // terms that have sizes and other symbols in one factor
+  bool has_mixed = false;
   const TermSpan terms(formula);
   for (const Term& term : terms.get()) {
-    std::vector<int> powers(sizes_.symbols.size());
+    std::vector<int> powers;
     Term rest = term;
     rest.factors.clear();
-    bool inside = false;
-    for (const Factor& factor : term.factors) {
-      inside = inside || HasInside(factor, sizes_.symbols);
-      const auto symbol =
-          factor.atom->kind == Kind::kSymbol
-              ? std::find(sizes_.symbols.begin(), sizes_.symbols.end(), factor.atom->name)
-              : sizes_.symbols.end();
-      if (symbol == sizes_.symbols.end()) {
-        rest.factors.push_back(factor);
-      } else {
-        powers[static_cast<size_t>(symbol - sizes_.symbols.begin())] = factor.power;
-        rest.degree -= factor.power;
-      }
-    }
-    if (inside) {
-      has_divided = true;
-      divided.Add(term);
-    } else {
+    if (TakePowers(term, &rest, &powers)) {
       Terms one = {std::move(rest)};
       sums.push_back(symbolic::FromTerms(std::move(one)) * SumOfPowers(powers));
+    } else {
+      has_mixed = true;
+      mixed.Add(term);
     }
   }
-  if (has_divided) {
-    const Expr each = std::move(divided).Finish();
-    sums.push_back(SumByEvaluation(each));
-  }
+  if (has_mixed) sums.push_back(SumByExpressions(std::move(mixed).Finish()));
   return known_rows_[formula] = Sum(sums);
 }
 
-// Row by row. Numbers are added directly; other symbols make an expression for each row.
-Expr SampleSum::SumByEvaluation(const Expr& each) const {
-  const std::vector<std::string> symbols = each.Symbols();
-  const bool is_number = std::all_of(symbols.begin(), symbols.end(), [&](const std::string& s) {
-    return std::find(sizes_.symbols.begin(), sizes_.symbols.end(), s) != sizes_.symbols.end();
-  });
-  constexpr int64_t kExpressionCost = 50;  // evaluations that take as long, and less memory
-  evaluations_left_ -= static_cast<int64_t>(sizes_.rows.size()) *
-                       std::max<int64_t>(each.NumTerms(), 1) * (is_number ? 1 : kExpressionCost);
+// An expression for each different sample.
+Expr SampleSum::SumByExpressions(const Expr& each) const {
+  constexpr int64_t kCost = 50;  // evaluations that take as long, and less memory
+  evaluations_left_ -=
+      static_cast<int64_t>(sizes_.rows.size()) * std::max<int64_t>(each.NumTerms(), 1) * kCost;
   if (evaluations_left_ < 0) return symbolic::Error(symbolic::kTooManySamples);
   std::vector<Expr> sums;
-  Int sum = 0;
   Bindings at = largest_;
   for (const SampleSizes::Row& row : sizes_.rows) {
     for (size_t i = 0; i < sizes_.symbols.size(); ++i) at[sizes_.symbols[i]] = row.sizes[i];
-    if (!is_number) {
-      sums.push_back(each.Substitute(at) * row.samples);
-      continue;
-    }
-    const absl::StatusOr<absl::int128> value = each.Evaluate(at);
-    Int product = 0;
-    if (!value.ok() || !symbolic::MulInt(static_cast<Int>(*value), row.samples, &product) ||
-        !symbolic::AddInt(sum, product, &sum)) {
-      return symbolic::Error(symbolic::kOverflow);
-    }
+    sums.push_back(each.Substitute(at) * row.samples);
   }
-  sums.push_back(symbolic::Literal(sum));
   return onnxflops::Sum(sums);
 }
 

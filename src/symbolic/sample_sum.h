@@ -31,6 +31,10 @@
 
 namespace onnxflops {
 
+namespace symbolic {
+struct Term;
+}  // namespace symbolic
+
 struct SampleSizes {
   // The symbol of the number of samples in a run; "" if each sample is a separate run.
   std::string count;
@@ -76,7 +80,7 @@ class SampleSum {
   explicit SampleSum(SampleSizes sizes);
 
   // The sum over the samples. Symbols other than those of `sizes` stay. An Expr with an error if it
-  // overflows, or if it has divisions of sizes and more different samples than
+  // overflows, or if it has more divisions of sizes and different samples than
   // kMaxSampleEvaluations allows.
   Expr Of(const Expr& formula) const;
   // The sum over runs of one sample each, including the work done once in each run.
@@ -98,13 +102,24 @@ class SampleSum {
   Expr WithoutSwitches(const Expr& formula) const;
   Expr MixedOf(const Expr& mixed) const;
   Expr SumOverRows(const Expr& formula) const;
-  Expr SumByEvaluation(const Expr& each) const;
+  Expr SumByExpressions(const Expr& each) const;
+  // Of the sizes, and then of the columns.
   Expr SumOfPowers(const std::vector<int>& powers) const;
+  size_t ColumnOf(const Expr& atom, const std::vector<Expr>& operands) const;
+  bool IsOfSizes(const Expr& atom) const;
+  bool TakePowers(const symbolic::Term& term, symbolic::Term* rest, std::vector<int>* powers) const;
 
   SampleSizes sizes_;
   Bindings least_, largest_, rectangle_;  // the number of samples included
   mutable absl::flat_hash_map<Expr, Expr> known_, known_rows_;
   mutable absl::flat_hash_map<std::vector<int>, Expr> powers_;
+  // The values of a division, minimum or maximum of sizes, by row.
+  struct Column {
+    std::vector<int64_t> values;
+    const char* error = nullptr;
+  };
+  mutable std::vector<Column> columns_;
+  mutable absl::flat_hash_map<Expr, size_t> column_of_;
   mutable int64_t evaluations_left_ = kMaxSampleEvaluations;
 };
 

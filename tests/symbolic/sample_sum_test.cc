@@ -120,6 +120,19 @@ TEST(SampleSumTest, AMillionSizesBySumsOfPowers) {
   EXPECT_EQ(sum.Of(Batch() * (3 * Seq() * Seq() + 5 * Seq())), 3 * square + 5 * linear);
 }
 
+// Windows of 8 patches over 300,000 different images: whole ones and the rest, in 200 terms.
+TEST(SampleSumTest, DivisionsAreEvaluatedOnceForAllTerms) {
+  const Expr windows = FloorDiv(Seq() + 7, 8), rest = Seq() - 8 * FloorDiv(Seq(), 8);
+  Rows rows;
+  for (int64_t s = 1; s <= 300'000; ++s) rows.push_back({{s}, 2});
+  const SampleSum sum(Sequences(std::move(rows)));
+  absl::int128 products = 0;
+  for (absl::int128 s = 1; s <= 300'000; ++s) products += 2 * ((s + 7) / 8) * (s % 8) * s;
+  for (int64_t i = 1; i <= 200; ++i) {
+    EXPECT_EQ(sum.Of(Batch() * i * windows * rest * Seq()), Expr(products) * i);
+  }
+}
+
 TEST(SampleSumTest, LimitsAreErrors) {
   Rows rows;
   for (int64_t s = 1; s <= 1000; ++s) rows.push_back({{s * s * s * s * s * s}, 1});
