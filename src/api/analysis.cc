@@ -384,7 +384,7 @@ int64_t UndecidedBranches(const Inference& inference) {
                        [](const Call& call) { return call.choose_larger; });
 }
 
-// The error of a model at a sample, with the place in a file that lists the sample.
+// The error of a model at a sample, with its place in the list.
 absl::Status InFile(const ModelData& model, absl::string_view place, const absl::Status& error) {
   const std::string path = absl::StrCat(Escaped(model.path), ": ");
   absl::string_view what = error.message();

@@ -28,6 +28,7 @@
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/render/format.h"
 
 namespace onnxflops {
 namespace {
@@ -179,8 +180,9 @@ absl::Status ParseTable(absl::string_view text, std::vector<StepRequest>* reques
     if (!more) return absl::OkStatus();
     if (cells.size() == 1 && cells[0].empty()) continue;  // an empty line
     if (cells.size() != columns.size()) {
-      return At({csv.line()}, fmt::format("it has {} cells, and there are {} columns", cells.size(),
-                                          columns.size()));
+      return At({csv.line()},
+                fmt::format("it has {}, and the first line has {}", Plural(cells.size(), "cell"),
+                            Plural(columns.size(), "column")));
     }
     Row row;
     for (size_t i = 0; i < cells.size(); ++i) {

@@ -31,6 +31,7 @@
 #include "src/base/status_macros.h"
 #include "src/base/utf8.h"
 #include "src/family/family.h"
+#include "src/render/format.h"
 #include "src/report/samples_report.h"
 #include "src/symbolic/symbol_name.h"
 
@@ -170,8 +171,9 @@ absl::Status AddTable(absl::string_view text, Samples* samples) {
       continue;
     }
     if (words.size() != names.size()) {
-      return absl::InvalidArgumentError(fmt::format(
-          "line {}: it has {} sizes, and there are {} names", number, words.size(), names.size()));
+      return absl::InvalidArgumentError(fmt::format("line {}: it has {}, and the first line has {}",
+                                                    number, Plural(words.size(), "size"),
+                                                    Plural(names.size(), "name")));
     }
     const absl::StatusOr<std::vector<int64_t>> sizes = WholeNumbers(words, 0);
     if (!sizes.ok()) {
@@ -355,9 +357,9 @@ class SampleFinder {
     RETURN_IF_ERROR(RequireOpen(symbol));
     if (!columns_.empty() && columns_[0].size() != sizes.size()) {
       return absl::InvalidArgumentError(
-          fmt::format("{} samples have a size {}, and {} a size {}: each sample has one of each",
-                      columns_[0].size(), Escaped(QuotedSymbol(sizes_.symbols[0])), sizes.size(),
-                      Escaped(QuotedSymbol(symbol))));
+          fmt::format("{} for {}, and {} for {}: each sample has one of each",
+                      Plural(columns_[0].size(), "size"), Escaped(QuotedSymbol(sizes_.symbols[0])),
+                      Plural(sizes.size(), "size"), Escaped(QuotedSymbol(symbol))));
     }
     if (sizes.size() > kMaxSamples) return TooMany();
     // Caches may be empty.
@@ -398,6 +400,34 @@ class SampleFinder {
       }
       RETURN_IF_ERROR(Add(open[0], std::move(heights)));
       return Add(open[1], std::move(widths));
+    }
+    return NoOpenImages();
+  }
+
+  // Why sizes of images are no sizes of this model, and what to give instead.
+  absl::Status NoOpenImages() const {
+    constexpr size_t kImageRank = 4;
+    for (ValueId id : model_.graphs[0].inputs) {
+      const Value& value = model_.value(id);
+      const DeclaredType* type = value.declared;
+      if (value.initializer || type == nullptr || type->dims.size() < kImageRank) continue;
+      const auto sides = absl::MakeConstSpan(type->dims).last(2);
+      if (sides[0].size < 1 || sides[1].size < 1) continue;
+      const std::string size = absl::StrCat(sides[0].size, "x", sides[1].size);
+      const std::string input = Escaped(value.name);
+      for (const DeclaredDim& dim : type->dims) {
+        const std::string symbol = dim.size < 0 && !dim.name.empty() ? FileSymbol(dim.name) : "";
+        if (symbol.empty() || symbol == inputs_.batch) continue;
+        const std::string shown = Escaped(QuotedSymbol(symbol));
+        return absl::FailedPreconditionError(absl::StrCat(
+            input, " takes parts of an image, each ", size, ", and the file does not tell into ",
+            "how many an image is cut: give their number, as ",
+            Setting("lengths", absl::StrCat(shown, "=5,3"))));
+      }
+      return absl::FailedPreconditionError(
+          absl::StrCat(input, " takes images of one size, ", size,
+                       WithSettings(", which the file fixes: leave out {images}; "
+                                    "{at-image N} counts another one")));
     }
     return absl::FailedPreconditionError(
         "no input takes images whose height and width are open sizes of their own");
@@ -455,13 +485,14 @@ class SampleFinder {
   absl::Status AddAudioSizes(const Samples& samples) {
     if (samples.audio.empty()) return absl::OkStatus();
     const std::optional<AudioChunks> chunks = AudioChunksOf(model_);
+    if (!chunks) RETURN_IF_ERROR(AudioSymbol().status());
     std::vector<int64_t> frames;
     for (const Samples::Audio& audio : samples.audio) {
       if (audio.frames == 0 && !chunks) {
         return absl::FailedPreconditionError(fmt::format(
             "sample {}: its audio is given in seconds, and the file does not tell how many frames "
             "a second has: give frames, as {}",
-            frames.size() + 1, Setting("lengths", "frames=1250")));
+            frames.size() + 1, Setting("audio", "1250,3000")));
       }
       // As many as the processor makes: an incomplete frame is left out.
       const absl::int128 scaled =
@@ -530,9 +561,10 @@ class SampleFinder {
     }
     if (!columns_.empty() && columns_[0].size() != filled_.size()) {
       return absl::InvalidArgumentError(fmt::format(
-          "the audio of {} samples makes {} chunks of {} frames, and there are {} sizes {}: each "
-          "chunk has a text of its own",
-          frames.size(), filled_.size(), chunks.frames, columns_[0].size(),
+          "the audio of {} makes {} of {} frames, and there {} {} for {}: each chunk has a text of "
+          "its own",
+          Plural(frames.size(), "sample"), Plural(filled_.size(), "chunk"), chunks.frames,
+          columns_[0].size() == 1 ? "is" : "are", Plural(columns_[0].size(), "size"),
           Escaped(QuotedSymbol(sizes_.symbols[0]))));
     }
     origin_ = nullptr;  // a sample has several chunks
@@ -610,8 +642,9 @@ class SampleFinder {
   absl::Status FindCount() {
     const auto samples = static_cast<int64_t>(columns_[0].size());
     const int64_t rows = sizes_.packed ? 1 : samples;
-    const std::string asked = sizes_.packed ? "they are packed into one row"
-                                            : fmt::format("there are {} samples", samples);
+    const std::string asked = sizes_.packed  ? "they are packed into one row"
+                              : samples == 1 ? std::string("there is 1 sample")
+                                             : fmt::format("there are {} samples", samples);
     if (inputs_.batch.empty()) {
       if (inputs_.batch_size.value_or(1) == 1) return absl::OkStatus();
       return absl::FailedPreconditionError(
@@ -770,17 +803,20 @@ absl::Status AddAudio(absl::string_view text, Samples* samples) {
 }
 
 std::string PlaceOfRow(const Samples& samples, const SampleSizes& sizes, size_t row) {
-  for (const auto& [list, origin] : samples.origins) {
-    const auto listed = samples.sizes.find(list);
-    if (listed == samples.sizes.end()) continue;
+  std::string typed;
+  for (const auto& [list, listed] : samples.sizes) {
+    const auto origin = samples.origins.find(list);
     for (size_t c = 0; c < sizes.symbols.size(); ++c) {
       if (!list.empty() && list != sizes.symbols[c]) continue;
-      const auto found = absl::c_find(listed->second, sizes.rows[row].sizes[c]);
-      if (found == listed->second.end()) continue;
-      return PlaceText(&origin, "sample", static_cast<size_t>(found - listed->second.begin()));
+      const auto found = absl::c_find(listed, sizes.rows[row].sizes[c]);
+      if (found == listed.end()) continue;
+      const auto sample = static_cast<size_t>(found - listed.begin());
+      if (origin != samples.origins.end()) return PlaceText(&origin->second, "sample", sample);
+      // If all are of one size, each of them is at fault.
+      if (typed.empty() && sizes.rows.size() > 1) typed = PlaceText(nullptr, "sample", sample);
     }
   }
-  return "";
+  return typed;
 }
 
 absl::StatusOr<SampleSizes> FindSamples(const ModelData& model, const Samples& samples,

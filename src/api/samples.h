@@ -72,7 +72,8 @@ absl::Status AddAudio(absl::string_view text, Samples* samples);
 absl::StatusOr<SampleSizes> FindSamples(const ModelData& model, const Samples& samples,
                                         Bindings* dims);
 
-// Where a file lists the sample of a row: "--lengths 'sizes.txt': line 4: sample 3: ", or "".
+// Where the sample of a row is listed: "--lengths 'sizes.txt': line 4: sample 3: ", or "sample 3: "
+// of a typed list; "" if it has no list of its own.
 std::string PlaceOfRow(const Samples& samples, const SampleSizes& sizes, size_t row);
 
 }  // namespace onnxflops

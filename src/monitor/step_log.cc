@@ -35,6 +35,7 @@
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/hardware/utilisation.h"
+#include "src/render/format.h"
 
 namespace onnxflops {
 
@@ -769,7 +770,8 @@ absl::StatusOr<std::optional<StepRecord>> StepLog::Read(absl::string_view line) 
   }
   if (cells.size() != titles_.size()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("has ", cells.size(), " cells, and the titles are ", titles_.size()));
+        absl::StrCat("has ", Plural(static_cast<int64_t>(cells.size()), "cell"),
+                     ", and the titles are ", titles_.size()));
   }
   std::deque<nlohmann::json> lists;
   std::vector<LogField> fields;

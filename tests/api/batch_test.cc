@@ -271,15 +271,16 @@ TEST(BatchTest, AudioThatDoesNotFitTheModel) {
     Samples samples;
     const char* error;
   } cases[] = {
-      {whisper, uneven, "makes 4 chunks of 3000 frames, and there are 3 sizes 'seq'"},
+      {whisper, uneven, "makes 4 chunks of 3000 frames, and there are 3 sizes for 'seq'"},
       {whisper, packed, "each chunk of audio is a row of its own"},
       {whisper, given, "given twice"},
       {whisper, AudioOf("0.001s"), "sample 1: its audio has 0 frames: it should have from 1"},
       {whisper, AudioOf("1099511627776"), "there are more than 10000000 sizes"},
-      {open, AudioOf("12.5s"), "give frames, as lengths frames=1250"},
+      {open, AudioOf("12.5s"), "give frames, as audio 1250,3000"},
       {fixed, AudioOf("5"), "the inputs of audio leave no length open"},
       {two, AudioOf("5"), "the inputs of audio leave open 's', 't'"},
       {LoadKept("models/gpt2.onnx"), AudioOf("5"), "no input takes audio"},
+      {LoadKept("models/gpt2.onnx"), AudioOf("12.5s"), "no input takes audio"},
   };
   for (const auto& bad : cases) {
     CountOptions options;
@@ -725,7 +726,7 @@ TEST(BatchTest, SamplesThatDoNotFitTheModel) {
       {{}, batches, "'batch' is the number of samples"},
       {{}, {}, "there are no samples"},
       {{}, Lengths({0}), "sample 1: 'seq' = 0: it should be from 1 to"},
-      {{}, Lengths({5, 5000}), "do not fit this model"},
+      {{}, Lengths({5, 5000}), "gpt2.onnx: sample 2: batch = 2, seq = 5000 do not fit this model"},
       {{{"seq", 5}}, Lengths({5}), "'seq' = 5 is given, and each sample has its own"},
       {{{"batch", 3}}, Lengths({5, 6}), "'batch' = 3 is given, and there are 2 samples"},
   };
@@ -737,6 +738,25 @@ TEST(BatchTest, SamplesThatDoNotFitTheModel) {
     const absl::Status status = Count(model, options).status();
     EXPECT_TRUE(absl::StrContains(status.message(), bad.error)) << status;
     EXPECT_TRUE(absl::StrContains(status.message(), "gpt2.onnx")) << status;
+  }
+}
+
+// Images that a processor resizes to one size, or cuts into a number of tiles of its own choice.
+TEST(BatchTest, ImagesWhoseSizeIsNoneOfTheModel) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"gemma3-small",
+       "pixel_values takes images of one size, 128x128, which the file fixes: leave out images; "
+       "at-image N counts another one"},
+      {"internvl-small",
+       "pixel_values takes parts of an image, each 64x64, and the file does not tell into how many "
+       "an image is cut: give their number, as lengths 'tiles'=5,3"}};
+  std::ifstream file(ONNXFLOPS_SOURCE_DIR "/tests/data/config/vision.json");
+  const nlohmann::json models = nlohmann::json::parse(file)["models"];
+  for (const auto& [name, error] : cases) {
+    const Model model = LoadConfig(models[name]["config"].dump(), name).value();
+    CountOptions options;
+    options.samples.emplace().images = {{336, 336}};
+    EXPECT_EQ(Count(model, options).status().message(), absl::StrCat(name, ": ", error));
   }
 }
 

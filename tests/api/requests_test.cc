@@ -73,7 +73,7 @@ TEST(RequestsTest, BadFilesAreRefusedInALine) {
       {"prompt\nnan\n", "line 2: prompt = 'nan'"},
       {"prompt\n1e3\n", "line 2: prompt = '1e3'"},
       {"prompt\n99999999999999999999\n", "line 2: prompt = '99999999999999999999'"},
-      {"prompt,cached\n4\n", "line 2: it has 1 cells, and there are 2 columns"},
+      {"prompt,cached\n4\n", "line 2: it has 1 cell, and the first line has 2 columns"},
       {"prompt,cached\n,4\n", "line 2: a request has no prompt"},
       {"prompt,cached\n4,5\n", "line 2: cached = 5 is more than its prompt of 4"},
       {"prompt,cached\n4,4\n", "line 2: all 4 tokens of its prompt are cached"},

@@ -93,7 +93,7 @@ TEST(MonitorTest, LogsOfAllKinds) {
       {"step,time,\"time\"\n1,2,3",
        "columns 2 and 3 both have the title 'time';is neither JSON nor the titles of CSV, one of "
        "which is step;"},
-      {"step,time\n1", "has 1 cells, and the titles are 2;"},
+      {"step,time\n1", "has 1 cell, and the titles are 2;"},
       {R"({"time": 1})", "there is no step;"},
       {R"({"step": -1})", "step is no whole number of 0 or more;"},
       {R"({"step": 1e300, "step_seconds": 1})", "step is no whole number of 0 or more;"},
