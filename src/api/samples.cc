@@ -489,10 +489,10 @@ class SampleFinder {
     std::vector<int64_t> frames;
     for (const Samples::Audio& audio : samples.audio) {
       if (audio.frames == 0 && !chunks) {
-        return absl::FailedPreconditionError(fmt::format(
-            "sample {}: its audio is given in seconds, and the file does not tell how many frames "
-            "a second has: give frames, as {}",
-            frames.size() + 1, Setting("audio", "1250,3000")));
+        return absl::FailedPreconditionError(absl::StrCat(
+            "sample ", frames.size() + 1,
+            WithSettings(": its audio is given in seconds, and the file does not tell how many "
+                         "frames a second has: give frames, as {audio 1250,3000}")));
       }
       // As many as the processor makes: an incomplete frame is left out.
       const absl::int128 scaled =
