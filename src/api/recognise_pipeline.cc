@@ -262,13 +262,14 @@ class FolderReader {
       required.emplace(formula, number);
     }
     std::vector<std::string> texts;
+    texts.reserve(required.size());
     for (const auto& [formula, number] : required) {
       texts.push_back(absl::StrCat(TomlText(formula), " = ", number));
     }
     return texts.empty() ? "" : absl::StrCat("fixed = { ", absl::StrJoin(texts, ", "), " }\n");
   }
 
-  // One formula cannot be two numbers: an image that is no square.
+  // One formula cannot be two numbers: a batch of 2 and of 4.
   static absl::Status CheckFixed(const PartRule& part, const std::string& path,
                                  const std::vector<std::pair<std::string, int64_t>>& fixed) {
     std::map<std::string, int64_t> known;
