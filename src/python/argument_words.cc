@@ -23,6 +23,7 @@
 #include "src/settings/count_arguments.h"
 #include "src/settings/estimate_arguments.h"
 #include "src/settings/mfu_arguments.h"
+#include "src/settings/model_arguments.h"
 #include "src/settings/pipeline_arguments.h"
 #include "src/settings/profile_arguments.h"
 
@@ -60,6 +61,7 @@ std::map<std::string, Words, std::less<>> AllWords() {
   settings::ProfileArguments profile;
   settings::CheckArguments check;
   settings::PipelineArguments pipeline;
+  settings::ComparedArgument compared;
   settings::Table list;
   count.AddTo(&list);
   mfu.AddTo(&list);
@@ -68,6 +70,7 @@ std::map<std::string, Words, std::less<>> AllWords() {
   profile.AddTo(&list);
   check.AddTo(&list);
   pipeline.AddTo(&list);
+  compared.AddTo(&list);
   std::map<std::string, Words, std::less<>> words;
   for (const settings::Row& option : list.rows()) {
     if (IsNotInPython(option.name)) continue;
