@@ -401,10 +401,13 @@ class FolderReader {
     };
     const bool has_pixels = absl::StrContains(stages, "pixels_high");
     if (has_pixels) {
-      absl::StrAppend(parameters, "scale = ", scales_.pixels, "         # pixels of a latent",
+      // A formula is given, a number assumed.
+      const char* const quote = scales_.known ? "\"" : "";
+      absl::StrAppend(parameters, "scale = ", quote, scales_.pixels, quote,
+                      "         # pixels of a latent",
                       scales_.known ? ", from the VAE's configuration" : "; assumed", "\n",
-                      layout_.is_video ? absl::StrCat("frame_scale = ", scales_.frames,
-                                                      "   # frames of a latent\n")
+                      layout_.is_video ? absl::StrCat("frame_scale = ", quote, scales_.frames,
+                                                      quote, "   # frames of a latent\n")
                                        : "");
     }
     if (has_pixels && !layout_.is_video) {

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -31,6 +32,7 @@
 #include "src/hardware/utilisation.h"
 #include "src/monitor/image_work.h"
 #include "src/monitor/record_sizes.h"
+#include "src/render/format.h"
 #include "src/symbolic/sample_sum.h"
 #include "src/symbolic/symbol_name.h"
 
@@ -414,8 +416,9 @@ std::vector<std::vector<int64_t>> Monitor::ColumnsOf(const StepRecord& record,
     const std::string symbol = kGridSymbols[axis];
     if (!is_open(symbol)) return refuse(absl::StrCat("grid_thw: the model has no open ", symbol));
     if (!columns.empty() && columns[0].size() != record.grids[axis].size()) {
-      return refuse(absl::StrCat(columns[0].size(), " lengths and ", record.grids[axis].size(),
-                                 " images in grid_thw: each sample has one"));
+      return refuse(absl::StrCat(Plural(std::ssize(columns[0]), "length"), " and ",
+                                 Plural(std::ssize(record.grids[axis]), "image"),
+                                 " in grid_thw: each sample has one"));
     }
     sizes->symbols.push_back(symbol);
     columns.push_back(record.grids[axis]);
@@ -429,9 +432,10 @@ std::vector<std::vector<int64_t>> Monitor::ColumnsOf(const StepRecord& record,
     return refuse("each chunk of audio is a row of its own, and cu_seqlens are those of one row");
   }
   if (!columns.empty() && columns[0].size() != rows->frames.size()) {
-    return refuse(absl::StrCat("audio: ", record.audio.size(), " samples make ",
-                               rows->frames.size(), " rows, and there are ", columns[0].size(),
-                               " lengths: each row has a text of its own"));
+    return refuse(absl::StrCat("audio: ", Plural(std::ssize(rows->frames), "row"), " of ",
+                               Plural(std::ssize(record.audio), "sample"), ", and ",
+                               Plural(std::ssize(columns[0]), "length"),
+                               ": each row has a text of its own"));
   }
   sizes->symbols.push_back(work_.audio.symbol);
   columns.push_back(std::move(rows->frames));
@@ -459,8 +463,8 @@ std::optional<absl::int128> Monitor::FlopsOfImages(const StepRecord& record, con
     rows.assign(counts.size(), *same);
   }
   if (rows.size() != counts.size()) {
-    return refuse(absl::StrCat(rows.size(), " lengths, and images of ", counts.size(),
-                               " samples in grid_thw"));
+    return refuse(absl::StrCat(Plural(std::ssize(rows), "length"), ", and images of ",
+                               Plural(std::ssize(counts), "sample"), " in grid_thw"));
   }
   if (const std::string wrong = WrongGrid(record.grids, work_.multiples); !wrong.empty())
     return refuse(wrong);

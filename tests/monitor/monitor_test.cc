@@ -249,7 +249,7 @@ TEST(MonitorTest, GridsOfSamples) {
       {sizes + "[]", "grid_thw is no list of [frames, height, width], one for each sample"},
       {sizes + "7", "grid_thw is no list of [frames, height, width], one for each sample"},
       {sizes + "[[1, 4, 8]]",
-       "2 lengths and 1 images in grid_thw: each sample has one: no utilisation of this step"},
+       "2 lengths and 1 image in grid_thw: each sample has one: no utilisation of this step"},
       {sizes + "[[1, 4, 8], [1, 6, 3]]",
        "grid_thw: image 2 has 3 patches across, which is no multiple of 2: no utilisation of this "
        "step"},
@@ -387,8 +387,7 @@ TEST(MonitorTest, AudioInChunks) {
        {R"("audio": [42, 150], "lengths": [2, 3, 4])", "", 900 + 4 + 9 + 16, 3, 192},
        {R"("batch": 2, "seq": 5)", "", 2 * (300 + 25), 2, 200},
        {R"("audio": [42, 150], "lengths": [2, 3])",
-        absl::StrCat("audio: 2 samples make 3 rows, and there are 2 lengths: each row has a text "
-                     "of its own",
+        absl::StrCat("audio: 3 rows of 2 samples, and 2 lengths: each row has a text of its own",
                      kNone)},
        {R"("audio": [42], "cu_seqlens": [0, 2])",
         absl::StrCat("each chunk of audio is a row of its own, and cu_seqlens are those of one "
