@@ -63,7 +63,7 @@ def padded(row):
     decimals = next(decimals for _, quantity, _, decimals, _ in reproduce.ZOOS[row["zoo"]] if quantity == row["quantity"])
     number, _, unit = row["published"].partition(" ")
     whole, _, part = number.partition(".")
-    return f"{whole}.{part.ljust(decimals, '0')} {unit}" if decimals else grouped(number)
+    return f"{whole}.{part.ljust(decimals, '0')} {unit}" if decimals else f"{grouped(number)} {unit}".rstrip()
 
 
 def grouped(number):
@@ -182,6 +182,7 @@ def page(tables, zoos):
 # ---- the table of `onnxflops audit --zoo`
 
 UNITS = {"macs": "MACs", "activations": "activations"}  # parameters are no cost
+CUT = "The zoo's table cuts digits off instead of rounding."
 
 
 def zoo_table(zoos):
@@ -192,7 +193,8 @@ def zoo_table(zoos):
         for row in of:
             if row["verdict"] != "not built" and row["quantity"] in UNITS:
                 unit = UNITS[row["quantity"]]
-                out.writerow([zoo, row["model"], row["size"], row["built"], f"{padded(row)} {unit}", row["reason"] if row["verdict"] != "same" else ""])
+                same = CUT if reproduce.is_cut(zoo, row["model"]) else ""
+                out.writerow([zoo, row["model"], row["size"], row["built"], f"{padded(row)} {unit}", row["reason"] if row["verdict"] != "same" else same])
     run = {key_of(row) for of in zoos.values() for row in of}
     for row in read("not_run.csv"):
         if key_of(row) not in run:
