@@ -437,7 +437,10 @@ class SizedPipelines {
                                            AskedSizes* asked) const {
     ASSIGN_OR_RETURN(Pipeline pipeline, load(at_.bindings));
     for (PipelineParameter& parameter : pipeline.parameters) {
-      if (sizes_.ranges.contains(parameter.name)) parameter.value.reset();
+      if (sizes_.ranges.contains(parameter.name)) {
+        if (parameter.expr.is_literal()) return NoRange(pipeline, parameter.name);
+        parameter.value.reset();
+      }
       asked->symbols.insert(parameter.name);
     }
     ASSIGN_OR_RETURN(PipelineReport report, CountPipeline(pipeline, at_, unknown));
@@ -458,6 +461,12 @@ class SizedPipelines {
       RETURN_IF_ERROR(RequireFormulas(counted));
     }
     return report;
+  }
+
+  static absl::Status NoRange(const Pipeline& pipeline, const std::string& name) {
+    return absl::FailedPreconditionError(absl::StrCat(Escaped(pipeline.file),
+                                                      ": a probability depends on ", Escaped(name),
+                                                      ", so [at] takes a number, and no range"));
   }
 
   static absl::Status RequireFormulas(const PipelineReport& report) {

@@ -12,10 +12,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "src/api/exported_folder.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/load/input_file.h"
 
 namespace onnxflops {
 namespace {
@@ -25,6 +28,16 @@ constexpr const char* kDiffusionConfigurations[] = {"vae_decoder/config.json", "
                                                     "unet/config.json", "transformer/config.json"};
 constexpr size_t kMostBlocks = 16;  // of a VAE or a denoiser
 constexpr char kSchedule[] = "scheduler/scheduler_config.json";
+constexpr char kConsistency[] = "LatentConsistencyModelPipeline";
+
+// Python writes infinities, which are no JSON, and no number that is read here.
+absl::StatusOr<nlohmann::json> ScheduleIn(const std::string& folder) {
+  const std::string file = absl::StrCat(folder, "/", kSchedule);
+  const absl::StatusOr<std::string> text = ReadTextFile(file, kMaxConfigBytes);
+  if (!text.ok()) return NotWhole(file, text.status().message());
+  return ObjectOf(absl::StrReplaceAll(*text, {{": -Infinity", ": null"}, {": Infinity", ": null"}}),
+                  file);
+}
 
 bool IsPart(const nlohmann::json& value) {
   return value.is_array() && value.size() == 2 &&
@@ -64,6 +77,15 @@ class DiffusionFolder {
   }
 
  private:
+  // Others run the denoiser more often, or with other inputs. Exporters put their mark in front.
+  static bool IsKnownWithUnet(absl::string_view name) {
+    for (const char* const exporter : {"ORT", "OV", "Onnx"}) {
+      if (absl::ConsumePrefix(&name, exporter)) break;
+    }
+    return name.empty() || name == "DiffusionPipeline" || name == "StableDiffusionPipeline" ||
+           name == "StableDiffusionXLPipeline" || name == kConsistency;
+  }
+
   // Those that begin with an image or a video encode it first.
   absl::Status CheckClass(const nlohmann::json& index) const {
     if (index.contains("_class_name") && !index["_class_name"].is_string()) {
@@ -91,10 +113,18 @@ class DiffusionFolder {
                                          "those of Stable Diffusion 3, Flux and Wan are; name the "
                                          "stages in a TOML file"));
     }
-    if (is_known) return absl::OkStatus();
+    if (!is_known) {
+      return NotWhole(file, absl::StrCat(Quoted(class_.name),
+                                         " takes more than a text, which is not known "
+                                         "here: name the stages in a TOML file"));
+    }
+    const bool is_unet = !class_.is_video && !class_.is_flux && !class_.is_sd3;
+    if (!is_unet || IsKnownWithUnet(class_.name)) return absl::OkStatus();
     return NotWhole(file, absl::StrCat(Quoted(class_.name),
-                                       " takes more than a text, which is not known "
-                                       "here: name the stages in a TOML file"));
+                                       " is not known here: of classes with a UNet, "
+                                       "StableDiffusionPipeline, StableDiffusionXLPipeline and "
+                                       "LatentConsistencyModelPipeline are; name the stages in a "
+                                       "TOML file"));
   }
 
   // A part is a library and a class, or two nulls; other keys are options.
@@ -134,13 +164,19 @@ class DiffusionFolder {
 
   // A damaged one would make a size an assumed one.
   absl::Status CheckConfigurations() const {
-    // One with an infinity is none for our reader.
-    if (const nlohmann::json schedule = JsonIn(folder_, kSchedule); schedule.is_object()) {
+    if (!FirstMatch(folder_, kSchedule).empty()) {
+      ASSIGN_OR_RETURN(const nlohmann::json schedule, ScheduleIn(folder_));
       RETURN_IF_ERROR(CheckNumbers(kSchedule, schedule, {"num_train_timesteps"}));
+      const std::string file = absl::StrCat(folder_, "/", kSchedule);
+      if (schedule.contains("_class_name") && !schedule["_class_name"].is_string()) {
+        return NotWhole(file, "_class_name should be a text");
+      }
+      if (schedule.contains("skip_prk_steps") && !schedule["skip_prk_steps"].is_boolean()) {
+        return NotWhole(file, "skip_prk_steps should be true or false");
+      }
       const nlohmann::json shift = schedule.value("flow_shift", nlohmann::json(nullptr));
       if (!shift.is_null() && !(shift.is_number() && shift.get<double>() > 0)) {
-        return NotWhole(absl::StrCat(folder_, "/", kSchedule),
-                        "flow_shift should be a number above 0");
+        return NotWhole(file, "flow_shift should be a number above 0");
       }
     }
     for (const char* const name : kDiffusionConfigurations) {
@@ -209,17 +245,29 @@ std::string DiffusionSizes(const std::string& folder, const Scales& scales, int6
                       "\npixels_high = \"resolution\"\npixels_wide = \"resolution\"\n");
 }
 
+// The class that the index names, where the folder has no configuration of it.
+static std::string ScheduleOfIndex(const std::string& folder) {
+  const nlohmann::json index = JsonIn(folder, "model_index.json");
+  const bool is_named = index.is_object() && index.contains("scheduler") &&
+                        IsPart(index["scheduler"]) && index["scheduler"][1].is_string();
+  return is_named ? index["scheduler"][1].get<std::string>() : "";
+}
+
 Schedule ScheduleOf(const std::string& folder) {
-  const nlohmann::json schedule = JsonIn(folder, kSchedule);
-  const std::string name = TextIn(schedule, "_class_name");
+  const absl::StatusOr<nlohmann::json> found = ScheduleIn(folder);
+  const nlohmann::json schedule = found.ok() ? *found : nlohmann::json(nullptr);
+  std::string name = TextIn(schedule, "_class_name");
+  if (FirstMatch(folder, kSchedule).empty()) name = ScheduleOfIndex(folder);
   // Two runs for each step but the last one.
-  for (const char* const twice : {"HeunDiscreteScheduler", "FlowMatchHeunDiscreteScheduler",
-                                  "KDPM2DiscreteScheduler", "KDPM2AncestralDiscreteScheduler"}) {
+  for (const char* const twice :
+       {"HeunDiscreteScheduler", "FlowMatchHeunDiscreteScheduler", "KDPM2DiscreteScheduler",
+        "KDPM2AncestralDiscreteScheduler", "DPMSolverSDEScheduler"}) {
     if (name == twice) return {name, "2*steps - 1"};
   }
   if (name != "PNDMScheduler") return {name, ""};
   // The first three steps are of the method of Runge and Kutta, with four runs each, or left out.
-  const bool skips = schedule.contains("skip_prk_steps") && schedule["skip_prk_steps"] == true;
+  const bool skips = schedule.is_object() && schedule.contains("skip_prk_steps") &&
+                     schedule["skip_prk_steps"] == true;
   return {name, skips ? "min(steps + 1, 2*steps - 1)" : "steps + 9"};
 }
 
@@ -230,6 +278,7 @@ DiffusionClass ClassOf(const std::string& folder) {
   result.name = name;
   result.is_video = absl::StartsWith(name, "Wan");
   result.is_flux = absl::StartsWith(name, "Flux") && !absl::StartsWith(name, "Flux2");
+  result.is_consistent = absl::EndsWith(name, kConsistency);
   result.is_sd3 = absl::StartsWith(name, "StableDiffusion3");
   // True unless the folder says otherwise.
   const bool encodes = index.is_object() && index.contains("force_zeros_for_empty_prompt") &&
@@ -240,7 +289,8 @@ DiffusionClass ClassOf(const std::string& folder) {
 
 std::string HighSteps(const std::string& folder) {
   const nlohmann::json index = JsonIn(folder, "model_index.json");
-  const nlohmann::json schedule = JsonIn(folder, kSchedule);
+  const absl::StatusOr<nlohmann::json> found = ScheduleIn(folder);
+  const nlohmann::json schedule = found.ok() ? *found : nlohmann::json(nullptr);
   const auto number = [](const nlohmann::json& json, const char* key) -> double {
     return json.is_object() && json.contains(key) && json[key].is_number() ? json[key].get<double>()
                                                                            : 0;
@@ -283,7 +333,8 @@ absl::Status CheckLatents(const std::string& path, const Layout& layout, const M
   if (layout.is_video) return absl::OkStatus();
   for (const ValueId id : model.graph(0).inputs) {
     const Value& value = model.value(id);
-    const bool is_latent = value.name == "hidden_states" || value.name == "latent_sample";
+    const bool is_latent =
+        value.name == "hidden_states" || value.name == "latent_sample" || value.name == "sample";
     if (!is_latent || value.declared == nullptr) continue;
     if (value.declared->dims.size() != kVideoRank) continue;
     return NotWhole(path, absl::StrCat(value.name,

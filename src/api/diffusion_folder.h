@@ -27,7 +27,8 @@ Scales ScalesOf(const std::string& folder, bool is_video);
 
 // What a class of diffusers does that the layout does not say.
 struct DiffusionClass {
-  bool is_flux = false;  // distilled: one run a step. T5 encodes what the denoiser reads
+  bool is_consistent = false;  // latent consistency: no guidance, few steps
+  bool is_flux = false;        // distilled: one run a step. T5 encodes what the denoiser reads
   bool is_sd3 = false;
   bool takes_zeros = false;  // SDXL, for a negative prompt that is not given
   bool is_video = false;

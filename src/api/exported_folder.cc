@@ -17,9 +17,12 @@ namespace onnxflops {
 
 std::string FirstMatch(const std::string& folder, absl::string_view globs) {
   for (const absl::string_view glob : absl::StrSplit(globs, '|')) {
-    std::vector<std::string> found = platform::MatchingIn(folder, std::string(glob));
-    absl::c_sort(found);
-    if (!found.empty()) return found[0].substr(folder.size() + 1);
+    const std::vector<std::string> found = platform::MatchingIn(folder, std::string(glob));
+    // A variant of a file has a longer name: encoder.int8.onnx.
+    const auto first = absl::c_min_element(found, [](const auto& a, const auto& b) {
+      return std::pair(a.size(), a) < std::pair(b.size(), b);
+    });
+    if (first != found.end()) return first->substr(folder.size() + 1);
   }
   return "";
 }
@@ -41,6 +44,13 @@ absl::Status NotWhole(const std::string& file, absl::string_view why) {
   return absl::FailedPreconditionError(absl::StrCat(Escaped(file), ": ", why));
 }
 
+absl::StatusOr<nlohmann::json> ObjectOf(const std::string& text, const std::string& file) {
+  absl::StatusOr<nlohmann::json> parsed = ParseJson(text, {.nesting = kMaxConfigNesting});
+  if (!parsed.ok()) return NotWhole(file, parsed.status().message());
+  if (!parsed->is_object()) return NotWhole(file, "it should be a JSON object");
+  return parsed;
+}
+
 absl::StatusOr<nlohmann::json> ObjectIn(const std::string& folder, absl::string_view name) {
   const std::string file = absl::StrCat(folder, "/", name);
   const absl::StatusOr<std::string> text = ReadTextFile(file, kMaxConfigBytes);
@@ -48,10 +58,7 @@ absl::StatusOr<nlohmann::json> ObjectIn(const std::string& folder, absl::string_
   if (text->size() > kMaxConfigBytes) {
     return NotWhole(file, absl::StrCat("is larger than ", kMaxConfigBytes, " bytes"));
   }
-  absl::StatusOr<nlohmann::json> parsed = ParseJson(*text, {.nesting = kMaxConfigNesting});
-  if (!parsed.ok()) return NotWhole(file, parsed.status().message());
-  if (!parsed->is_object()) return NotWhole(file, "it should be a JSON object");
-  return parsed;
+  return ObjectOf(*text, file);
 }
 
 nlohmann::json JsonIn(const std::string& folder, absl::string_view name) {

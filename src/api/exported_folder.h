@@ -13,8 +13,8 @@
 
 namespace onnxflops {
 
-// The first file in a folder, in the order of names, that matches a glob; of several globs, with |
-// between them, the first that any file matches. "" if there is none.
+// The file with the shortest name in a folder, of equal ones the first, that matches a glob; of
+// several globs, with | between them, the first that any file matches. "" if there is none.
 std::string FirstMatch(const std::string& folder, absl::string_view globs);
 
 // A text of TOML, in quotes.
@@ -23,7 +23,8 @@ std::string TomlText(absl::string_view text);
 // FailedPrecondition: a folder that is a pipeline, but not a whole one.
 absl::Status NotWhole(const std::string& file, absl::string_view why);
 
-// A JSON object in a file of the folder. Errors: NotWhole.
+// A JSON object from the text of a file, and in a file of the folder. Errors: NotWhole.
+absl::StatusOr<nlohmann::json> ObjectOf(const std::string& text, const std::string& file);
 absl::StatusOr<nlohmann::json> ObjectIn(const std::string& folder, absl::string_view name);
 // The same; null without one, or if it is none.
 nlohmann::json JsonIn(const std::string& folder, absl::string_view name);

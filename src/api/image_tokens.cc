@@ -84,6 +84,7 @@ class ImageReader {
     } else {
       keys_ = absl::StrCat(keys_, " in ", ConfigFile(), given ? "; the tower gives as many" : "");
     }
+    if (given && formula_ == TomlText(absl::StrCat(*given))) sizes_.tokens = *given;
     AddLine("image_tokens", formula_, absl::StrCat("of an image: ", keys_));
     return std::move(sizes_);
   }
@@ -202,7 +203,16 @@ class ImageReader {
     side_ = high > 0 ? high : wide > 0 ? wide : configured.value_or(336);
     side_text_ = absl::StrCat(side_);
     is_square_ = high <= 0 || wide <= 0 || high == wide;
-    if (high > 0 && wide > 0) return absl::OkStatus();
+    if (high > 0 && wide > 0) {
+      if (!is_square_) return absl::OkStatus();
+      if (configured && *configured != high) {
+        return NotWhole(ConfigPath(), absl::StrCat("image_size = ", *configured, ", but ",
+                                                   Escaped(file_), " takes ", high, " x ", wide,
+                                                   " pixels; are both of one export?"));
+      }
+      AddLine("image_side", absl::StrCat(high), "");  // the stage says that it is fixed
+      return absl::OkStatus();
+    }
     side_text_ = "image_side";
     const bool is_from = high <= 0 && wide <= 0 && configured;
     AddLine("image_side", absl::StrCat(side_),

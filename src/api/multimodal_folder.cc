@@ -49,6 +49,7 @@ struct Part {
   std::string batch;  // the first axis of an input with several, if no rule is for it
   std::vector<SizeRule> sizes;
   std::vector<std::pair<std::string, std::string>> inner;  // sizes inside the model
+  std::map<std::string, int64_t> required;                 // numbers that formulas must have
 };
 
 struct Files {
@@ -124,26 +125,26 @@ class StageWriter {
         "\nmodel = ", TomlText(from_ + part.file), "\n", runs,
         sizes.empty() ? "" : absl::StrCat("sizes = { ", absl::StrJoin(sizes, ", "), " }\n"),
         fixed_line, more);
-    taken_.push_back(absl::StrCat(part.file, " is ", part.name));
+    taken_.push_back(absl::StrCat(Escaped(part.file), " is ", part.name));
   }
 
-  // The file. `note`: a line of comment, or "".
+  // The file. `per`: a value of TOML. `note`: a line of comment, or "".
   std::string Text(absl::string_view title, absl::string_view per, absl::string_view note,
                    std::vector<ParameterLine> lines) const {
     std::string parameters;
     for (ParameterLine& line : lines) {
       const auto fixed = fixed_.find(line.name);
       if (fixed != fixed_.end()) {
-        line.value = absl::StrCat(fixed->second.first);
+        line.value = TomlText(absl::StrCat(fixed->second.first));  // in quotes: it is given
         line.comment = absl::StrCat("fixed by the export of ", fixed->second.second);
       }
       absl::StrAppend(&parameters, line.name, " = ", line.value,
                       line.comment.empty() ? "" : absl::StrCat("  # ", line.comment), "\n");
     }
-    return absl::StrCat("# Recognised as ", title, ": ", Escaped(absl::StrJoin(taken_, ", ")),
-                        ".\n", note, "# Sizes below are assumed unless a comment says otherwise.\n",
-                        "title = ", TomlText(title), "\nper = ", TomlText(per),
-                        "\n\n[parameters]\n", parameters, stages_);
+    return absl::StrCat("# Recognised as ", title, ": ", absl::StrJoin(taken_, ", "), ".\n", note,
+                        "# Sizes below are assumed unless a comment says otherwise.\n",
+                        "title = ", TomlText(title), "\nper = ", per, "\n\n[parameters]\n",
+                        parameters, stages_);
   }
 
   bool Uses(absl::string_view word) const { return absl::StrContains(stages_, word); }
@@ -163,7 +164,7 @@ class StageWriter {
   std::string FixedLine(const Part& part, const std::set<std::string>& open,
                         const std::vector<std::pair<std::string, int64_t>>& fixed,
                         std::string* runs) {
-    std::map<std::string, int64_t> required;
+    std::map<std::string, int64_t> required = part.required;
     bool is_repeated = false;
     for (const auto& [formula, number] : fixed) {
       if (number == 1 && open.contains(formula)) continue;
@@ -315,7 +316,9 @@ class MultimodalReader {
     AddWords(files.embeddings, "embeddings of the tokens", kLoop, "1", words);
     ASSIGN_OR_RETURN(const Model tokens, LoadPart(files.tokens, "inputs_embeds", "the decoder"));
     AddDecoder(files.tokens, "tokens",
-               absl::StrCat(kLoop, "past = ", TomlText(absl::StrCat(kAll, " + t")), "\n"), *tokens);
+               absl::StrCat(kLoop, "past = ", TomlText(absl::StrCat(kAll, " + t")), "\n",
+                            files.tokens == files.prompt ? "" : "copy_of = \"prompt\"\n"),
+               *tokens);
     std::vector<ParameterLine> lines = {
         {"answers", "1", ""},
         {"images", "1", "of each answer"},
@@ -326,7 +329,7 @@ class MultimodalReader {
                                  ? ""
                                  : absl::StrCat("# ", Escaped(absl::StrJoin(files.left_out, ", ")),
                                                 " is left out: no sound is read.\n");
-    return writer_.Text(title, "tokens", note, std::move(lines));
+    return writer_.Text(title, kPerToken, note, std::move(lines));
   }
 
   void AddTower(const std::string& file, const ModelData& model, const ImageSizes& images) {
@@ -338,6 +341,7 @@ class MultimodalReader {
     Part part = {
         "vision",         file, images.patches.empty() ? "" : "times = \"answers*images\"\n",
         "answers*images", {},   {}};
+    if (images.tokens) part.required.emplace("image_tokens", *images.tokens);
     for (const std::string& kept : images.kept) {
       part.inner.emplace_back(kept, "answers*images*tiles");
     }
@@ -434,7 +438,7 @@ class MultimodalReader {
                     : "the start, the language, the task, no timestamps"},
         {"seconds", "\"30*answers\"", "of audio: a chunk for each answer"}};
     if (writer_.Uses("\"frames\"")) lines.push_back({"frames", "1500", "outputs of the encoder"});
-    return writer_.Text("Whisper (genai_config.json of ONNX Runtime GenAI)", "seconds", "",
+    return writer_.Text("Whisper (genai_config.json of ONNX Runtime GenAI)", "\"seconds\"", "",
                         std::move(lines));
   }
 

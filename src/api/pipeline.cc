@@ -3,6 +3,8 @@
 // weights count once.
 #include "src/api/pipeline.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,6 +20,7 @@
 #include "src/api/pipeline_stage.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
+#include "src/base/platform/platform.h"
 #include "src/base/quote.h"
 #include "src/base/setting.h"
 #include "src/base/similar.h"
@@ -33,11 +36,29 @@ absl::Status AtPlace(absl::string_view place, absl::string_view stage, const abs
                      absl::StrCat(place, ": stage ", Quoted(stage), ": ", status.message()));
 }
 
+// The same file, also under another name.
+bool IsSameFile(const std::string& a, const std::string& b) {
+  if (a == b) return true;
+  const std::optional<platform::FileId> id = platform::IdOf(a);
+  return id && id == platform::IdOf(b);
+}
+
+// Models and counts that several pipelines of one call share: the points of a sweep.
+struct SharedCounts {
+  absl::btree_map<std::string, Model> models;
+  CountedRuns counted;
+};
+
 class PipelineCounter {
  public:
   PipelineCounter(const Pipeline& pipeline, const CountOptions& options,
-                  const CompareRequest* request, std::vector<std::string>* unknown)
-      : pipeline_(pipeline), options_(options), request_(request), unknown_(unknown) {}
+                  const CompareRequest* request, std::vector<std::string>* unknown,
+                  SharedCounts* known)
+      : pipeline_(pipeline),
+        options_(options),
+        request_(request),
+        unknown_(unknown),
+        known_(*known) {}
 
   absl::StatusOr<PipelineReport> Count() {
     report_.file = pipeline_.file;
@@ -45,17 +66,20 @@ class PipelineCounter {
     report_.parameters = pipeline_.parameters;
     report_.bindings = pipeline_.Values();
     report_.per = pipeline_.per;
+    report_.per_count = pipeline_.per_count;
     report_.in_turn = pipeline_.in_turn;
     for (const PipelineParameter& parameter : pipeline_.parameters) {
       if (!parameter.value && parameter.formula.empty()) report_.at.emplace(parameter.name, 1);
     }
     for (const PipelineStage& stage : pipeline_.stages) RETURN_IF_ERROR(AddStage(stage));
+    FindSharedWeights();
     RETURN_IF_ERROR(CheckGiven());
     if (options_.on_device) {
       report_.device = options_.on_device->device.name;
       report_.dtype = std::string(PrecisionName(options_.on_device->precision));
     }
     RETURN_IF_ERROR(AddUp());
+    RETURN_IF_ERROR(CheckFigures());
     return std::move(report_);
   }
 
@@ -68,9 +92,10 @@ class PipelineCounter {
       return absl::InvalidArgumentError(absl::StrCat(
           Escaped(stage.path), " is no model: a stage is an ONNX file or a config.json"));
     }
-    if (const auto found = models_.find(stage.path); found != models_.end()) return found->second;
+    const auto found = known_.models.find(stage.path);
+    if (found != known_.models.end()) return found->second;
     ASSIGN_OR_RETURN(const Model model, LoadFor(stage.path, options_));
-    models_.emplace(stage.path, model);
+    known_.models.emplace(stage.path, model);
     return model;
   }
 
@@ -78,21 +103,65 @@ class PipelineCounter {
     const absl::StatusOr<Model> model = ModelOf(stage);
     if (!model.ok()) return AtPlace(stage.model_place, stage.name, model.status());
     absl::StatusOr<CountedStage> counted =
-        CountStage(pipeline_, stage, *model, options_, request_, &counted_);
+        CountStage(pipeline_, stage, *model, options_, request_, &known_.counted);
     if (!counted.ok()) return AtPlace(stage.place, stage.name, counted.status());
     PipelineStageCost& cost = counted->cost;
-    for (const PipelineStage& other : pipeline_.stages) {
-      if (&other == &stage) break;
-      const bool same = other.name == stage.weights || other.path == stage.path;
-      if (same && cost.weights_of.empty()) cost.weights_of = other.name;
-    }
     for (const std::string& name : counted->used) {
       report_.bindings.emplace(name, options_.bindings.at(name));
     }
     report_.at.insert(counted->open.begin(), counted->open.end());
-    report_.expected = report_.expected || stage.probability.whole > 1;
+    report_.expected = report_.expected || stage.probability.part != stage.probability.whole;
     report_.stages.push_back(std::move(cost));
     tools_.push_back(std::move(counted->tools));
+    return absl::OkStatus();
+  }
+
+  // For each stage the first one with its weights: of one file, or as the stages say.
+  std::vector<size_t> FirstOfWeights(bool with_copies) const {
+    const std::vector<PipelineStage>& stages = pipeline_.stages;
+    std::vector<size_t> first(stages.size());
+    for (size_t i = 0; i < stages.size(); ++i) {
+      first[i] = i;
+      for (size_t j = 0; j < i; ++j) {
+        const bool is_same = stages[j].name == stages[i].weights ||
+                             (with_copies && stages[j].name == stages[i].copy_of) ||
+                             IsSameFile(stages[j].path, stages[i].path);
+        if (!is_same || first[i] == first[j]) continue;
+        const auto [from, to] = std::minmax(first[i], first[j]);
+        std::replace(first.begin(), first.begin() + static_cast<long>(i) + 1, size_t{to},
+                     size_t{from});
+      }
+    }
+    return first;
+  }
+  void FindSharedWeights() {
+    const std::vector<size_t> first = FirstOfWeights(/*with_copies=*/true);
+    for (size_t i = 0; i < first.size(); ++i) {
+      if (first[i] != i) report_.stages[i].weights_of = report_.stages[first[i]].name;
+    }
+  }
+  // Of all files that are loaded: a copy has its own bytes.
+  Expr LoadedBytes() const {
+    const std::vector<size_t> first = FirstOfWeights(/*with_copies=*/false);
+    std::vector<Expr> bytes(first.size(), Expr(0));
+    for (size_t i = 0; i < first.size(); ++i) {
+      bytes[first[i]] = Max(bytes[first[i]], report_.stages[i].totals.param_bytes);
+    }
+    Expr sum = 0;
+    for (const Expr& of : bytes) sum += of;
+    return sum;
+  }
+
+  // Figures that have no digits at these sizes would be shown as "?".
+  absl::Status CheckFigures() const {
+    const Bindings at = report_.Sizes();
+    for (const Quantity* q :
+         {&QuantityOf(&Amounts::flops), &QuantityOf(&Amounts::macs), &kBytesMoved}) {
+      const absl::StatusOr<absl::int128> value = q->In(report_.totals).Evaluate(at);
+      if (value.ok()) continue;
+      return WithMessage(value.status(), absl::StrCat(Escaped(pipeline_.file), ": ", q->title, ": ",
+                                                      value.status().message()));
+    }
     return absl::OkStatus();
   }
 
@@ -150,6 +219,8 @@ class PipelineCounter {
     }
     Expr activations = 0, in_turn = 0;
     bool known = true;
+    std::optional<absl::int128> most_activations = 0, most_in_turn = 0;  // at the sizes
+    const Bindings at = report_.Sizes();
     absl::btree_map<std::string, std::pair<Expr, Expr>> weights;  // by the stage that has them
     for (PipelineStageCost& stage : report_.stages) {
       report_.totals.lower_bound = report_.totals.lower_bound || stage.totals.lower_bound;
@@ -157,7 +228,17 @@ class PipelineCounter {
       auto& [params, bytes] = weights[stage.weights_of.empty() ? stage.name : stage.weights_of];
       params = Max(params, stage.totals.params);
       bytes = Max(bytes, stage.totals.param_bytes);
+      const absl::StatusOr<absl::int128> own = stage.totals.param_bytes.Evaluate(at);
+      if (stage.peak_here && most_activations && own.ok()) {
+        most_activations = std::max(*most_activations, *stage.peak_here);
+        most_in_turn = std::max(*most_in_turn, *own + *stage.peak_here);
+      } else {
+        most_activations.reset();
+      }
       known = known && stage.peak_activations;
+      if (!stage.peak_activations && report_.at.empty() && stage.peak_here) {
+        stage.peak_activations = Expr(*stage.peak_here);
+      }
       if (!known) continue;
       activations = Max(activations, *stage.peak_activations);
       in_turn = Max(in_turn, stage.totals.param_bytes + *stage.peak_activations);
@@ -168,7 +249,14 @@ class PipelineCounter {
     }
     report_.totals.SetBackward(/*exact_backward=*/false);
     if (known) {
-      report_.memory_bytes = report_.in_turn ? in_turn : report_.totals.param_bytes + activations;
+      report_.memory_bytes = report_.in_turn ? in_turn : LoadedBytes() + activations;
+      if (report_.memory_bytes->error() != nullptr) report_.memory_bytes.reset();
+    }
+    const absl::StatusOr<absl::int128> all_weights = LoadedBytes().Evaluate(at);
+    if (!report_.memory_bytes && report_.at.empty() && most_activations && all_weights.ok()) {
+      report_.memory_bytes =
+          Expr(report_.in_turn ? *most_in_turn : *all_weights + *most_activations);
+      report_.memory_has_formula = false;
     }
     return options_.on_device ? AddTime() : absl::OkStatus();
   }
@@ -195,8 +283,7 @@ class PipelineCounter {
   const CountOptions& options_;
   const CompareRequest* const request_;
   std::vector<std::string>* unknown_;
-  absl::btree_map<std::string, Model> models_;
-  CountedRuns counted_;
+  SharedCounts& known_;
   PipelineReport report_;
   std::vector<std::vector<ToolRow>> tools_;
 };
@@ -205,13 +292,15 @@ class PipelineCounter {
 
 absl::StatusOr<PipelineReport> CountPipeline(const Pipeline& pipeline, const CountOptions& options,
                                              std::vector<std::string>* unknown) {
-  return PipelineCounter(pipeline, options, nullptr, unknown).Count();
+  SharedCounts known;
+  return PipelineCounter(pipeline, options, nullptr, unknown, &known).Count();
 }
 
 absl::StatusOr<PipelineComparison> ComparePipeline(const Pipeline& pipeline,
                                                    const CountOptions& options,
                                                    const CompareRequest& request) {
-  PipelineCounter counter(pipeline, options, &request, nullptr);
+  SharedCounts known;
+  PipelineCounter counter(pipeline, options, &request, nullptr, &known);
   ASSIGN_OR_RETURN(PipelineReport report, counter.Count());
   return MakePipelineComparison(std::move(report), request, counter.TakeTools());
 }
@@ -239,6 +328,7 @@ absl::StatusOr<PipelineSweep> SweepPipeline(
     absl::Span<const SweptSymbol> swept) {
   ASSIGN_OR_RETURN(const std::vector<Bindings> points, SweepPoints(swept));
   PipelineSweep sweep;
+  SharedCounts known;
   for (const auto& [name, sizes] : swept) sweep.symbols.push_back(name);
   for (const Bindings& at : points) {
     CountOptions own = options;
@@ -250,7 +340,8 @@ absl::StatusOr<PipelineSweep> SweepPipeline(
                                      "are more than ",
                                      kMaxPipelineSweepStages, " (pipeline-sweep)"));
     }
-    ASSIGN_OR_RETURN(PipelineReport report, CountPipeline(pipeline, own));
+    PipelineCounter counter(pipeline, own, nullptr, nullptr, &known);
+    ASSIGN_OR_RETURN(PipelineReport report, counter.Count());
     sweep.points.push_back({at, std::move(report)});
   }
   return sweep;

@@ -15,9 +15,8 @@ Layout Diffusion() {
           "model_index.json",
           "images = 1\n"
           "prompts = 1       # texts are encoded once, for all their images\n"
-          "steps = 50        # of the denoiser\n"
-          "guidance = 2      # 2 with classifier-free guidance; 1 without, and for Flux\n",
-          "images",
+          "steps = 50        # of the denoiser\n",
+          "\"images\"",
           {TextEncoder("text_encoder", "text_encoder/model.onnx", "77"),
            TextEncoder("text_encoder_2", "text_encoder_2/model.onnx", "77"),
            TextEncoder("text_encoder_3", "text_encoder_3/model.onnx", "256"),
@@ -88,12 +87,11 @@ Layout Videos() {
           "videos = 1\n"
           "prompts = 1       # texts are encoded once, for all their videos\n"
           "steps = 50        # of the denoiser\n"
-          "guidance = 2      # runs of a step: 2 with classifier-free guidance; 1 without\n"
           "text_tokens = 512\n"
           "pixels_high = 480\n"
           "pixels_wide = 832\n"
           "frames = 81\n",
-          "videos",
+          "\"videos\"",
           {TextEncoder("text_encoder", "text_encoder/model.onnx", "text_tokens"),
            DenoiserOfVideos("transformer", "transformer/model.onnx", "times = \"guidance*steps\""),
            DenoiserOfVideos("transformer_2", "transformer_2/model.onnx",
@@ -114,7 +112,7 @@ Layout GenAi() {
   return {"a decoder (genai_config.json of ONNX Runtime GenAI)",
           "genai_config.json",
           "answers = 1\nprompt = 512\ntokens = 128\n",
-          "tokens",
+          kPerToken,
           {{"prompt", "model.onnx", "new = \"prompt\"", {{"*", 0, "answers"}}},
            {"tokens",
             "model.onnx",
@@ -129,7 +127,7 @@ Layout EncoderAndDecoder() {
           "prompt = 64       # tokens of the encoder, if it takes any\n"
           "tokens = 32\n"
           "beams = 1         # the encoder runs once for all beams\n",
-          "tokens",
+          kPerToken,
           {{"encoder",
             "encoder_model.onnx",
             "",
@@ -143,7 +141,7 @@ Layout EncoderAndDecoder() {
              {"encoder_*", 1, "prompt"}}},
            {"tokens",
             "decoder_with_past_model.onnx|decoder_model_merged.onnx",
-            "for = \"t < tokens - 1\"\npast = \"1 + t\"",
+            "for = \"t < tokens - 1\"\npast = \"1 + t\"\ncopy_of = \"first token\"",
             {{"past*.encoder.*", 2, "prompt"},
              {"*", 0, "answers*beams"},
              {"encoder_*", 1, "prompt"}}}}};
@@ -155,7 +153,7 @@ Layout TwoTowers() {
           "images = 1\n"
           "texts = 80        # prompts that every image is compared with\n"
           "length = 77       # tokens of a text\n",
-          "images",
+          "\"images\"",
           {{"images", "vision_model.onnx|visual.onnx|*visual*.onnx", "", {{"*", 0, "images"}}},
            {"texts",
             "text_model.onnx|textual.onnx|*text*.onnx",
@@ -169,7 +167,7 @@ Layout Transducer() {
           "chunks = 10       # runs of the encoder\n"
           "frames = 160      # of its outputs, each joined once\n"
           "tokens = 40       # that come out\n",
-          "chunks",
+          "\"chunks\"",
           {{"encoder", "encoder-*.onnx|encoder.onnx", "times = \"chunks\"", {{"*", 0, "1"}}},
            {"decoder", "decoder-*.onnx|decoder.onnx", "times = \"tokens + 1\"", {{"*", 0, "1"}}},
            {"joiner", "joiner-*.onnx|joiner.onnx", "times = \"frames\"", {{"*", 0, "1"}}}}};
@@ -181,7 +179,7 @@ Layout ImageAndMasks() {
           "images = 1\n"
           "prompts = 1       # of an image: a run of the decoder each\n"
           "points = 2        # of a prompt\n",
-          "images",
+          "\"images\"",
           {{"encoder",
             "vision_encoder*.onnx|*image_encoder*.onnx|sam*encoder*.onnx",
             "",

@@ -11,6 +11,14 @@ namespace onnxflops {
 // Latents of Flux: a token for four of them.
 inline constexpr char kPackedLatents[] = "(pixels_high // (2*scale))*(pixels_wide // (2*scale))";
 
+// What decoders have as `per`.
+inline constexpr char kPerToken[] = "{ tokens = \"answers*tokens\" }";
+
+// Of pipelines of images, as a parameter.
+inline constexpr char kGuidance[] =
+    "guidance = { value = 2, least = 1, most = 2, about = \"runs of the denoiser in a step: 2 with "
+    "classifier-free guidance, 1 without; guidance_scale is another number\" }\n";
+
 // A size of an input, and the formula that it is.
 struct SizeRule {
   const char* input;  // a glob
@@ -32,7 +40,7 @@ struct Layout {
   const char* title;
   const char* marker;      // a file that must be there, or "" if the parts are enough
   const char* parameters;  // lines
-  const char* per;
+  const char* per;         // a value of TOML
   std::vector<PartRule> parts;
   bool is_video = false;  // of those with the marker of diffusers
 };

@@ -185,18 +185,29 @@ class StageCounter {
     const std::pair<Expr, Expr> of_step[] = {{decoder_->tokens, tokens}, {decoder_->length, past}};
     for (const auto& [dim, size] : of_step) {
       if (const std::optional<std::string> symbol = OnlySymbol(dim)) {
-        sizes_.emplace(*symbol, size);
+        RETURN_IF_ERROR(SetSize(*symbol, size));
       } else if (dim != size) {
         return absl::FailedPreconditionError(absl::StrCat(
             "the export fixed ", Escaped(dim.Shortened(40)), " tokens, so ", Shown(size),
             " is not possible; export it with open sizes (dynamic_shapes=)"));
       }
     }
-    for (const std::string& symbol : decoder_->total) sizes_.emplace(symbol, tokens + past);
-    for (const std::string& symbol : decoder_->equal) sizes_.emplace(symbol, tokens);
+    for (const std::string& symbol : decoder_->total) {
+      RETURN_IF_ERROR(SetSize(symbol, tokens + past));
+    }
+    for (const std::string& symbol : decoder_->equal) RETURN_IF_ERROR(SetSize(symbol, tokens));
     for (const auto& [symbol, size] : decoder_->known) sizes_.emplace(symbol, size);
     if (!decoder_->use_cache.empty()) use_cache_ = past.is_zero() ? 0 : 1;
     return absl::OkStatus();
+  }
+
+  // A size that follows from new and past.
+  absl::Status SetSize(const std::string& symbol, const Expr& size) {
+    const auto [found, is_new] = sizes_.emplace(symbol, size);
+    if (is_new || found->second == size) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("sizes sets ", QuotedSymbol(symbol), " to ", Shown(found->second),
+                     ", and by new and past it is ", Shown(size), ": leave it out of sizes"));
   }
 
   static std::string Shown(const Expr& size) { return size.Shortened(100); }
@@ -389,10 +400,10 @@ class StageCounter {
     return step && !absl::c_linear_search(step->Symbols(), stage_.index);
   }
 
-  // What the export fixed has that number, so figures are of these sizes alone.
+  // What the export fixed has that number. If parameters are in it, figures are of these alone.
   absl::Status CheckFixed(const Bindings& values) {
     for (const auto& [formula, fixed] : stage_.fixed) {
-      has_formula_ = false;
+      has_formula_ = has_formula_ && formula.value.is_literal();
       const std::string text = Escaped(formula.text);
       RETURN_IF_ERROR(
           CheckGiven(formula.value, absl::StrCat("the export fixed ", text, " at ", fixed)));
@@ -437,6 +448,7 @@ class StageCounter {
       for (const auto& [name, size] : open_) options.bindings.emplace(name, size);
       ASSIGN_OR_RETURN(const CountedRun run, CountRun(options));
       const RunCost& counted = run.cost;
+      NotePeak(counted.peak);
       const bool agrees = absl::c_all_of(kQuantities, [&](const Quantity& q) {
         return q.needs != Quantity::Needs::kNothing ||
                counted.totals.*q.value == (formula.totals.*q.value).Substitute(values);
@@ -454,6 +466,16 @@ class StageCounter {
     }
     *cost = std::move(formula);
     return absl::OkStatus();
+  }
+
+  // Of the first and the last run, which hold the least and the most.
+  void NotePeak(const std::optional<Expr>& peak) {
+    const auto value = peak ? peak->Evaluate({}) : absl::StatusOr<absl::int128>(-1);
+    if (!value.ok() || *value < 0) {
+      has_peak_ = false;
+    } else {
+      peak_here_ = std::max(peak_here_, *value);
+    }
   }
 
   // The same of each tool. What a figure rests on is known best at the values.
@@ -514,6 +536,7 @@ class StageCounter {
     result.totals.SetBackward(/*exact_backward=*/false);
     if (options_.on_device) RETURN_IF_ERROR(AddTime(cost, &result));
     result.peak_activations = PeakOf(cost.peak);
+    if (has_peak_) result.peak_here = peak_here_;
     return result;
   }
 
@@ -575,6 +598,8 @@ class StageCounter {
   Model model_;
   absl::btree_map<std::string, std::vector<int64_t>> contents_;  // of inputs
   bool is_step_ = false, has_formula_ = true;
+  bool has_peak_ = true;
+  absl::int128 peak_here_ = 0;
   std::optional<Decoder> decoder_;
   std::optional<int64_t> use_cache_;
   Replacements sizes_;

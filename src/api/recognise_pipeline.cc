@@ -31,6 +31,8 @@
 #include "src/api/pipeline_layouts.h"
 #include "src/base/glob.h"
 #include "src/base/quote.h"
+#include "src/base/setting.h"
+#include "src/base/similar.h"
 #include "src/base/status_macros.h"
 #include "src/family/family.h"
 #include "src/symbolic/symbol_name.h"
@@ -40,6 +42,7 @@ namespace {
 
 constexpr char kSeconds[] = "seconds = \"30*answers\"  # of audio: a chunk for each answer\n";
 constexpr char kConfiguration[] = "config.json";
+constexpr char kScheduledRuns[] = "denoiser_runs";  // a parameter
 constexpr char kDecoderTitle[] = "the configuration of a decoder (config.json)";
 constexpr char kAssumed[] = "# Sizes below are assumed unless a comment says otherwise.\n";
 
@@ -74,13 +77,14 @@ std::optional<Assumed> FirstTokensOfWhisper(const std::string& folder) {
   return Assumed{has_languages ? 4 : words == 51864 ? 2 : 1, "assumed"};
 }
 
-// Gives a parameter another number, in its line.
+// Gives a parameter the number that a part has, in its line. In quotes: it is given, not assumed.
 void SetParameter(const std::string& name, int64_t number, absl::string_view from,
                   std::string* parameters) {
   std::vector<std::string> lines = absl::StrSplit(*parameters, '\n');
   for (std::string& line : lines) {
     if (!absl::StartsWith(line, name + " = ")) continue;
-    line = absl::StrCat(name, " = ", number, "  # fixed by the export of ", from);
+    line = absl::StrCat(name, " = ", TomlText(absl::StrCat(number)), "  # fixed by the export of ",
+                        from);
   }
   *parameters = absl::StrJoin(lines, "\n");
 }
@@ -111,12 +115,13 @@ class FolderReader {
     if (first_tokens_ && !FirstMatch(folder_, kRules).empty()) {
       RETURN_IF_ERROR(ObjectIn(folder_, kRules).status());
     }
+    RETURN_IF_ERROR(CheckConfiguration());
     for (const PartRule& part : layout_.parts) {
       const std::string file = FileOf(part);
       if (file.empty()) continue;
       ASSIGN_OR_RETURN(const std::string stage, StageOf(part, file));
       absl::StrAppend(&stages, stage);
-      taken.push_back(absl::StrCat(file, " is ", part.name));
+      taken.push_back(absl::StrCat(Escaped(file), " is ", part.name));
     }
     std::string parameters = layout_.parameters;
     AdaptParameters(stages, &parameters);
@@ -124,10 +129,9 @@ class FolderReader {
     for (const auto& [name, fixed] : fixed_) {
       SetParameter(name, fixed.first, fixed.second, &parameters);
     }
-    return absl::StrCat("# Recognised as ", layout_.title, ": ",
-                        Escaped(absl::StrJoin(taken, ", ")), ".\n", kAssumed,
-                        "title = ", TomlText(layout_.title),
-                        "\nper = ", TomlText(first_tokens_ ? "seconds" : layout_.per),
+    return absl::StrCat("# Recognised as ", layout_.title, ": ", absl::StrJoin(taken, ", "), ".\n",
+                        kAssumed, "title = ", TomlText(layout_.title),
+                        "\nper = ", first_tokens_ ? "\"seconds\"" : layout_.per,
                         "\n\n[parameters]\n", parameters, stages);
   }
 
@@ -141,6 +145,17 @@ class FolderReader {
   }
 
  private:
+  // A damaged one would make a size an assumed one.
+  absl::Status CheckConfiguration() const {
+    constexpr char kTokens[] = "max_source_positions";
+    const bool is_read = absl::string_view(layout_.parts[0].files) == "encoder_model.onnx";
+    if (!is_read || FirstMatch(folder_, kConfiguration).empty()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const nlohmann::json config, ObjectIn(folder_, kConfiguration));
+    if (!config.contains(kTokens) || NumberIn(config, kTokens)) return absl::OkStatus();
+    return NotWhole(absl::StrCat(folder_, "/", kConfiguration),
+                    absl::StrCat(kTokens, " should be a whole number of 1 to ", kMaxConfigSize));
+  }
+
   bool IsDiffusion() const { return absl::string_view(layout_.marker) == kDiffusionIndex; }
   // Images and videos have one marker.
   bool IsOfOthers() const { return IsDiffusion() && layout_.is_video != class_.is_video; }
@@ -226,8 +241,9 @@ class FolderReader {
       }
     }
     // A merged decoder without a past takes the branch that reads the encoder's output.
-    const bool merged = part.runs[0] == '\0' && absl::StrContains(file, "_merged");
-    std::string runs = merged ? "past = 0" : AdaptedRuns(part);
+    const bool is_merged = absl::StrContains(file, "_merged");
+    std::string runs = is_merged && part.runs[0] == '\0' ? "past = 0" : AdaptedRuns(part);
+    if (is_merged) absl::StrReplaceAll({{"\ncopy_of = \"first token\"", ""}}, &runs);
     RETURN_IF_ERROR(CheckFixed(part, path, fixed));
     const std::string fixed_line = FixedLine(part, open, fixed, &runs);
     NoteOutput(part, *model);
@@ -385,7 +401,8 @@ class FolderReader {
     }
     const std::string scheduled = ScheduleOf(folder_).runs;
     if (!layout_.is_video && !scheduled.empty()) {
-      absl::StrReplaceAll({{"times = \"steps\"", "times = \"runs\""}}, &runs);
+      absl::StrReplaceAll(
+          {{"times = \"steps\"", absl::StrCat("times = ", TomlText(kScheduledRuns))}}, &runs);
     }
     if (layout_.is_video && name == "transformer" && HasSecond()) {
       runs = "times = \"guidance*high_steps\"";
@@ -418,21 +435,23 @@ class FolderReader {
       *parameters += class_.is_flux ? "text_tokens = 512 # for Flux dev; 256 for schnell\n"
                                     : "text_tokens = 333 # for Stable Diffusion 3\n";
     }
-    constexpr char kGuidance[] =
-        "guidance = 2      # 2 with classifier-free guidance; 1 without, and for Flux\n";
-    if (class_.is_flux) replace(kGuidance, "guidance = 1      # Flux is distilled\n");
+    if (IsDiffusion()) {
+      const bool is_distilled = class_.is_flux || class_.is_consistent;
+      *parameters +=
+          is_distilled ? absl::StrReplaceAll(kGuidance, {{"value = 2", "value = 1"}}) : kGuidance;
+    }
     if (absl::StrContains(stages, "negative_prompts")) {
-      replace(kGuidance, absl::StrCat(kGuidance,
-                                      "negative_prompts = 0 # 1 if one is given: without one SDXL "
-                                      "takes zeros\n"));
+      *parameters += "negative_prompts = 0 # 1 if one is given: without one SDXL takes zeros\n";
     }
     // The default of the class.
     if (class_.is_flux || class_.is_sd3) {
       replace("steps = 50 ", "steps = 28 ");
+    } else if (class_.is_consistent) {
+      replace("steps = 50 ", "steps = 4 ");
     }
     const Schedule schedule = ScheduleOf(folder_);
     if (IsDiffusion() && !layout_.is_video && !schedule.runs.empty()) {
-      absl::StrAppend(parameters, "runs = ", TomlText(schedule.runs), "  # of the denoiser by ",
+      absl::StrAppend(parameters, kScheduledRuns, " = ", TomlText(schedule.runs), "  # by ",
                       schedule.name, "\n");
     }
     if (absl::StrContains(stages, "first_tokens")) {
@@ -522,11 +541,13 @@ absl::StatusOr<std::string> OfConfiguration(const std::string& folder, const std
       has_encoder ? absl::StrCat(later, ", ", TomlText(decoded), " = \"first_tokens\"") : later;
   const std::string file = TomlText(from + kConfiguration);
   return absl::StrCat(
-      "# Recognised as ", kDecoderTitle, ": the prompt, then a run for each token.\n", kAssumed,
-      "per = ", TomlText(FirstTokensOfWhisper(folder) ? "seconds" : "tokens"), "\n\n[parameters]\n",
+      "# Recognised as ", kDecoderTitle, ": ",
+      has_encoder ? "the encoder and the first tokens" : "the prompt",
+      ", then a run for each token.\n", kAssumed,
+      "per = ", FirstTokensOfWhisper(folder) ? "\"seconds\"" : kPerToken, "\n\n[parameters]\n",
       parameters, "tokens = ", std::min<int64_t>(128, half),
-      "\n\n[[stage]]\nname = \"prompt\"\nmodel = ", file, "\n",
-      has_encoder ? "" : "new = \"prompt\"\n", "sizes = { ", first,
+      "\n\n[[stage]]\nname = ", TomlText(has_encoder ? "encoder and first tokens" : "prompt"),
+      "\nmodel = ", file, "\n", has_encoder ? "" : "new = \"prompt\"\n", "sizes = { ", first,
       " }\n\n[[stage]]\nname = \"tokens\"\nmodel = ", file, "\nfor = \"t < tokens - 1\"\npast = \"",
       has_encoder ? "first_tokens" : "prompt", " + t\"\nsizes = { ", later, " }\n");
 }
@@ -544,6 +565,33 @@ std::vector<std::string> FilesOfFolder(const std::string& folder) {
   }
   for (std::string& file : MultimodalConfigurations(folder)) files.push_back(std::move(file));
   return files;
+}
+
+absl::StatusOr<std::string> WithNumbers(const std::string& text, const Bindings& numbers) {
+  std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  const auto begin = absl::c_find(lines, "[parameters]"), end = absl::c_find(lines, "[[stage]]");
+  std::vector<std::string> names;
+  for (const auto& [name, number] : numbers) {
+    bool is_known = false;
+    for (auto line = begin; line < end; ++line) {
+      const std::pair<absl::string_view, absl::string_view> sides =
+          absl::StrSplit(*line, absl::MaxSplits(absl::ByString(" = "), 1));
+      if (name == numbers.begin()->first) names.emplace_back(sides.first);
+      if (sides.first != name) continue;
+      is_known = true;
+      constexpr absl::string_view kBounded = "{ value = ";
+      const bool is_bounded = absl::StartsWith(sides.second, kBounded);
+      const size_t rest = sides.second.find(is_bounded ? ',' : '#');
+      const absl::string_view more =
+          rest == absl::string_view::npos ? "" : sides.second.substr(rest);
+      *line = absl::StrCat(name, " = ", is_bounded ? kBounded : "", number,
+                           is_bounded || more.empty() ? "" : "  ", more);
+    }
+    if (is_known) continue;
+    return absl::NotFoundError(absl::StrCat(Setting("dim"), ": no parameter is named ",
+                                            Escaped(name), DidYouMean(name, names)));
+  }
+  return absl::StrJoin(lines, "\n");
 }
 
 bool IsExportedPipeline(const std::string& folder) {

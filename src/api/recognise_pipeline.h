@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "src/symbolic/expr.h"
 
 namespace onnxflops {
 
@@ -19,6 +20,9 @@ namespace onnxflops {
 // file in another folder, the way from there, "../sd15/".
 absl::StatusOr<std::string> PipelineOfFolder(const std::string& folder,
                                              const std::string& from = "");
+
+// The same text with other numbers for its parameters. NotFound for one that it does not have.
+absl::StatusOr<std::string> WithNumbers(const std::string& text, const Bindings& numbers);
 
 // Whether an exporter wrote the folder for a pipeline, also if parts of it are missing or broken.
 bool IsExportedPipeline(const std::string& folder);

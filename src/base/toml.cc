@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "src/base/limit_error.h"
@@ -11,6 +12,20 @@
 #include "src/base/status_macros.h"
 
 namespace onnxflops {
+namespace {
+
+// What a mistake of the file may be, which the parser's words do not say.
+absl::string_view HintOf(absl::string_view why) {
+  if (absl::StrContains(why, "cannot redefine existing table")) {
+    return "; several of a kind begin with two brackets each, as [[stage]]";
+  }
+  const bool is_value = absl::StrContains(why, "parsing value") ||
+                        absl::StrContains(why, "integer") ||
+                        absl::StrContains(why, "key-value pair");
+  return is_value ? "; a text or a formula stands in quotes" : "";
+}
+
+}  // namespace
 
 TomlFile::TomlFile(absl::string_view file) : name_(Escaped(file)) {}
 
@@ -29,7 +44,8 @@ absl::StatusOr<toml::table> TomlFile::Parse(absl::string_view text) const {
   if (parsed) return std::move(parsed).table();
   const toml::parse_error& error = parsed.error();
   const std::string_view why = error.description();
-  return At(error.source().begin, Escaped(absl::string_view(why.data(), why.size())));
+  const absl::string_view told(why.data(), why.size());
+  return At(error.source().begin, absl::StrCat(Escaped(told), HintOf(told)));
 }
 
 absl::Status TomlFile::CheckText(absl::string_view text) const {

@@ -34,7 +34,7 @@ using report::KnownField;
 constexpr Quantity kRuns = {"runs", "runs", Quantity::Unit::kElements, Quantity::Of::kWeights,
                             nullptr};
 const std::string& AllStages() {
-  static const auto& name = *new std::string("(all)");
+  static const auto& name = *new std::string(kAllStages);
   return name;
 }
 

@@ -20,7 +20,7 @@ class Candidates {
     at_ = pipeline.at.empty() ? "" : absl::StrCat(", ", pipeline.at);
     const PipelineReport& report = pipeline.report;
     sizes_ = report.bindings;
-    const std::optional<absl::int128> answers = ValueOf(pipeline::PerOf(report));
+    const std::optional<absl::int128> answers = ValueOf(report.per_count);
     const std::string each = absl::StrCat(", for each of ", report.per);
     const auto add = [&](const std::string& of, const Totals& totals, const Expr& runs) {
       AddFigures(of, totals, 1);

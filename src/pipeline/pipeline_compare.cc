@@ -221,8 +221,6 @@ void WriteTools(const PipelineComparison& comparison, const std::vector<ToolRow>
   json->EndArray();
 }
 
-constexpr char kAllStages[] = "(all)";
-
 }  // namespace
 
 PipelineComparison MakePipelineComparison(PipelineReport ours, const CompareRequest& request,

@@ -5,6 +5,7 @@
 #include "src/pipeline/pipeline_file.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -46,29 +47,18 @@ Share Reduced(Share share) {
   return {share.part / a, share.whole / a};
 }
 
-// "0.25" and "1/4"; nullopt unless it is from 0 to 1 with at most nine digits.
-std::optional<Share> ParseShare(absl::string_view text) {
-  constexpr size_t kMostDigits = 9;
-  Share share;
-  const auto digits = [](absl::string_view number, absl::int128* value) {
-    int64_t parsed = 0;
-    const bool fine = !number.empty() && number.size() <= kMostDigits &&
-                      absl::c_all_of(number, absl::ascii_isdigit) &&
-                      absl::SimpleAtoi(number, &parsed);
-    *value = parsed;
-    return fine;
-  };
-  const std::vector<absl::string_view> quotient = absl::StrSplit(text, '/');
-  if (quotient.size() == 2) {
-    if (!digits(quotient[0], &share.part) || !digits(quotient[1], &share.whole)) return {};
-  } else {
-    const std::pair<absl::string_view, absl::string_view> point = absl::StrSplit(text, '.');
-    const std::string all = absl::StrCat(point.first, point.second);
-    if (!digits(all, &share.part)) return {};
-    for (size_t i = 0; i < point.second.size(); ++i) share.whole *= 10;
-  }
-  if (share.whole == 0 || share.part > share.whole) return {};
-  return Reduced(share);
+constexpr int64_t kMostOfShare = 999'999'999;  // nine digits
+
+// "0.25"; nullopt unless it is from 0 to 1 with at most nine digits.
+std::optional<Share> ParseDecimal(absl::string_view text) {
+  const std::pair<absl::string_view, absl::string_view> point = absl::StrSplit(text, '.');
+  const std::string all = absl::StrCat(point.first, point.second);
+  int64_t part = 0;
+  const bool is_number = absl::c_all_of(all, absl::ascii_isdigit) && absl::SimpleAtoi(all, &part);
+  if (!is_number || part > kMostOfShare || point.second.size() > 9) return std::nullopt;
+  Share share = {part, 1};
+  for (size_t i = 0; i < point.second.size(); ++i) share.whole *= 10;
+  return share.part > share.whole ? std::nullopt : std::optional(Reduced(share));
 }
 
 class PipelineReader : private TomlFile {
@@ -81,9 +71,11 @@ class PipelineReader : private TomlFile {
     ASSIGN_OR_RETURN(const toml::table root, Parse(text));
     RETURN_IF_ERROR(CheckKeys(root, {"title", "per", "loaded", "parameters", "stage"}));
     RETURN_IF_ERROR(SetText(root, "title", &pipeline_.title));
+    const toml::node* node = root.get("stage");
+    if (const toml::node* own = root.get("parameters")) table_ = own->as_table();
+    if (node != nullptr && node->is_array()) FindNumbers(*node->as_array());
     RETURN_IF_ERROR(ReadParameters(root));
     RETURN_IF_ERROR(ReadTop(root));
-    const toml::node* node = root.get("stage");
     const toml::array* stages = node == nullptr ? nullptr : node->as_array();
     if (stages == nullptr || stages->empty()) {
       return absl::InvalidArgumentError(
@@ -124,6 +116,31 @@ class PipelineReader : private TomlFile {
     return absl::OkStatus();
   }
 
+  // ---- what a probability depends on
+  // A formula has no powers of a probability, so parameters in one are numbers in all formulas.
+  void FindNumbers(const toml::array& stages) {
+    for (const toml::node& item : stages) {
+      const toml::table* stage = item.as_table();
+      const toml::node* node = stage == nullptr ? nullptr : stage->get("probability");
+      if (node == nullptr) continue;
+      AddNumbers(*node);
+      const toml::table* speculation = node->as_table();
+      if (speculation == nullptr) continue;
+      for (const auto& [key, value] : *speculation) AddNumbers(value);
+    }
+  }
+  void AddNumbers(const toml::node& node) {
+    if (!node.is_string()) return;
+    absl::string_view rest = node.as_string()->get();
+    while (!rest.empty()) {
+      const size_t length = IdentifierLength(rest);
+      const std::string name(rest.substr(0, length));
+      rest.remove_prefix(std::max<size_t>(length, 1));
+      const toml::node* value = table_ == nullptr ? nullptr : table_->get(name);
+      if (length > 0 && value != nullptr && numbers_.insert(name).second) AddNumbers(*value);
+    }
+  }
+
   // ---- [parameters]
   absl::Status ReadParameters(const toml::table& root) {
     const toml::node* node = root.get("parameters");
@@ -133,7 +150,6 @@ class PipelineReader : private TomlFile {
     if (table->size() > kMaxParameters) {
       return Fault(*node, absl::StrCat("more than ", kMaxParameters, " parameters"));
     }
-    table_ = table;
     for (const auto& [key, value] : *table) {
       const absl::string_view name = Viewed(key.str());
       if (!IsIdentifier(name) || IsFunctionName(name)) {
@@ -164,8 +180,11 @@ class PipelineReader : private TomlFile {
     }
     PipelineParameter parameter = {key, std::nullopt, "", Expr::Symbol(key)};
     const auto given = given_.find(key);
-    if (given != given_.end()) {
-      parameter.value = given->second;
+    if (given != given_.end()) parameter.value = given->second;
+    if (const toml::table* bounded = node->as_table()) {
+      RETURN_IF_ERROR(ReadBounded(*bounded, &parameter));
+    } else if (parameter.value) {
+      // The call's number, instead of the file's.
     } else if (const auto* number = node->as_integer()) {
       if (number->get() < 0) return Fault(*node, absl::StrCat(Quoted(key), " is below 0"));
       parameter.value = number->get();
@@ -180,13 +199,46 @@ class PipelineReader : private TomlFile {
       pending_.pop_back();
       parameter.expr = parsed.value;
     }
+    if (numbers_.contains(key) && parameter.formula.empty()) {
+      if (!parameter.value) {
+        return Fault(*node, absl::StrCat(Quoted(key), " is in a probability, so it is a number"));
+      }
+      parameter.expr = Expr(*parameter.value);
+    }
     const Expr value = parameter.expr;
     known_.emplace(key, std::move(parameter));
     return value;
   }
 
-  absl::Status NoName(absl::string_view name) const {
+  // { value = 2, least = 1, most = 2, about = "runs of a step" }
+  absl::Status ReadBounded(const toml::table& table, PipelineParameter* parameter) const {
+    RETURN_IF_ERROR(CheckKeys(table, {"value", "least", "most", "about"}));
+    std::string about;
+    RETURN_IF_ERROR(SetText(table, "about", &about));
+    const auto number = [&](const char* key, int64_t otherwise) -> absl::StatusOr<int64_t> {
+      const toml::node* node = table.get(key);
+      if (node == nullptr) return otherwise;
+      if (node->is_integer() && node->as_integer()->get() >= 0) return node->as_integer()->get();
+      return Fault(*node, absl::StrCat(key, " should be a whole number, 0 or more"));
+    };
+    if (table.get("value") == nullptr) {
+      return Fault(table, absl::StrCat(Quoted(parameter->name), " needs a value"));
+    }
+    ASSIGN_OR_RETURN(const int64_t own, number("value", 0));
+    ASSIGN_OR_RETURN(const int64_t least, number("least", 0));
+    ASSIGN_OR_RETURN(const int64_t most, number("most", std::numeric_limits<int64_t>::max()));
+    if (!parameter->value) parameter->value = own;
+    const int64_t value = *parameter->value;
+    if (value >= least && value <= most) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat(file_name(), ": ", parameter->name, " = ", value, " is ",
+                     value < least ? absl::StrCat("below ", least) : absl::StrCat("above ", most),
+                     about.empty() ? "" : "; it is: ", Escaped(about)));
+  }
+
+  absl::Status NoName(absl::string_view name, absl::string_view index = "") const {
     std::vector<std::string> names;
+    if (!index.empty()) names.emplace_back(index);
     if (table_ != nullptr) {
       for (const auto& [key, value] : *table_) names.emplace_back(key.str());
     }
@@ -221,6 +273,8 @@ class PipelineReader : private TomlFile {
     absl::StatusOr<Expr> value =
         ParseFormula(text, [&](absl::string_view name) -> absl::StatusOr<Expr> {
           if (!index.empty() && name == index) return Expr::Symbol(index);
+          if (table_ == nullptr || table_->get(std::string(name)) == nullptr)
+            return NoName(name, index);
           return ParameterValue(name);
         });
     if (value.ok()) return value;
@@ -230,16 +284,18 @@ class PipelineReader : private TomlFile {
     if (own != absl::string_view::npos) {
       return WithMessage(value.status(), value.status().message().substr(own + 2));
     }
-    return WithMessage(value.status(), absl::StrCat(PlaceOf(node), ": ", key, " ", Quoted(text),
-                                                    ": ", value.status().message()));
+    return WithMessage(value.status(),
+                       absl::StrCat(PlaceOf(node), ": ", key, " ", Quoted(text), ": ",
+                                    value.status().message(), HintOf(value.status().message())));
+  }
+  static absl::string_view HintOf(absl::string_view why) {
+    if (absl::StrContains(why, "found '/'")) return "; // divides, and rounds down";
+    return absl::StrContains(why, "found '.'") ? "; formulas have whole numbers" : "";
   }
 
   // ---- per and loaded
   absl::Status ReadTop(const toml::table& root) {
-    RETURN_IF_ERROR(SetText(root, "per", &pipeline_.per));
-    if (!pipeline_.per.empty() && pipeline_.Find(pipeline_.per) == nullptr) {
-      return Fault(*root.get("per"), NoName(pipeline_.per).message());
-    }
+    if (const toml::node* per = root.get("per")) RETURN_IF_ERROR(ReadPer(*per));
     std::string loaded = "together";
     RETURN_IF_ERROR(SetText(root, "loaded", &loaded));
     pipeline_.in_turn = loaded == "in turn";
@@ -247,10 +303,32 @@ class PipelineReader : private TomlFile {
     return Fault(*root.get("loaded"), "loaded is \"together\" or \"in turn\"");
   }
 
+  // A parameter, or { tokens = "answers*tokens" }: a name, and how many there are.
+  absl::Status ReadPer(const toml::node& node) {
+    if (const toml::table* table = node.as_table()) {
+      if (table->size() != 1) {
+        return Fault(node, "per has one name, as { tokens = \"answers*tokens\" }");
+      }
+      for (const auto& [key, value] : *table) {
+        pipeline_.per = std::string(key.str());
+        ASSIGN_OR_RETURN(const PlacedExpr count, Formula(value, pipeline_.per, ""));
+        pipeline_.per_count = count.value;
+      }
+      return absl::OkStatus();
+    }
+    if (!node.is_string()) return Fault(node, "per should be a text");
+    pipeline_.per = node.as_string()->get();
+    if (pipeline_.per.empty()) return absl::OkStatus();
+    const PipelineParameter* parameter = pipeline_.Find(pipeline_.per);
+    if (parameter == nullptr) return Fault(node, NoName(pipeline_.per).message());
+    pipeline_.per_count = parameter->expr;
+    return absl::OkStatus();
+  }
+
   // ---- [[stage]]
   absl::Status ReadStage(const toml::table& table) {
     RETURN_IF_ERROR(CheckKeys(table, {"name", "model", "times", "for", "new", "past", "sizes",
-                                      "fixed", "values", "probability", "weights"}));
+                                      "fixed", "values", "probability", "weights", "copy_of"}));
     PipelineStage stage;
     stage.place = PlaceOf(table);
     RETURN_IF_ERROR(SetText(table, "name", &stage.name));
@@ -262,6 +340,9 @@ class PipelineReader : private TomlFile {
                      ? stage.model
                      : absl::StrCat(pipeline_.file.substr(0, slash + 1), stage.model);
     if (stage.name.empty()) stage.name = stage.model;
+    if (stage.name == kAllStages) {
+      return Fault(table, absl::StrCat("no stage may be named ", kAllStages, ", as their sum is"));
+    }
     for (const PipelineStage& other : pipeline_.stages) {
       if (other.name == stage.name) {
         return Fault(table, absl::StrCat("a stage is named ", Quoted(stage.name), " already"));
@@ -284,7 +365,8 @@ class PipelineReader : private TomlFile {
       const std::pair<absl::string_view, absl::string_view> sides =
           absl::StrSplit(text, absl::MaxSplits('<', 1));
       const absl::string_view index = absl::StripAsciiWhitespace(sides.first);
-      if (!IsIdentifier(index) || IsFunctionName(index) || sides.second.empty()) {
+      const bool is_less = !sides.second.empty() && sides.second[0] != '=';
+      if (!IsIdentifier(index) || IsFunctionName(index) || !is_less) {
         return Fault(*node, "for is \"t < tokens\": t goes from 0 to tokens - 1");
       }
       if (pipeline_.Find(index) != nullptr) {
@@ -298,14 +380,7 @@ class PipelineReader : private TomlFile {
     const toml::node* node = table.get("probability");
     if (node == nullptr) return absl::OkStatus();
     if (node->is_table()) return ReadSpeculation(*node->as_table(), stage);
-    const std::string number = NumberText(*node);
-    const std::optional<Share> share = ParseShare(number);
-    if (!share) {
-      return Fault(*node, absl::StrCat("probability is from 0 to 1 with at most nine digits, as "
-                                       "0.25 or \"1/3\"",
-                                       number.empty() ? "" : ", not " + Quoted(number)));
-    }
-    stage->probability = *share;
+    ASSIGN_OR_RETURN(stage->probability, ReadShare(*node, "probability"));
     return absl::OkStatus();
   }
 
@@ -315,38 +390,72 @@ class PipelineReader : private TomlFile {
     return node.is_floating_point() ? fmt::format("{}", node.as_floating_point()->get()) : "";
   }
 
+  // A number of a formula, without symbols.
+  absl::StatusOr<int64_t> ReadNumber(absl::string_view text, const toml::node& node,
+                                     absl::string_view key) {
+    ASSIGN_OR_RETURN(const Expr value, ParseText(text, node, key, ""));
+    const std::optional<int64_t> number = value.AsInt64();
+    if (number && *number >= 0 && *number <= kMostOfShare) return *number;
+    return Fault(node, absl::StrCat(key, ": ", Quoted(text), " is ", value.Shortened(40),
+                                    ", and it should be from 0 to ", kMostOfShare));
+  }
+
+  // 0.25, or two whole numbers or formulas: "1/3", "share/100".
+  absl::StatusOr<Share> ReadShare(const toml::node& node, absl::string_view key) {
+    const std::string text = NumberText(node);
+    if (const std::optional<Share> share = ParseDecimal(text)) return *share;
+    const std::vector<absl::string_view> sides = absl::StrSplit(text, '/');
+    if (sides.size() == 2) {
+      ASSIGN_OR_RETURN(const int64_t part, ReadNumber(sides[0], node, key));
+      ASSIGN_OR_RETURN(const int64_t whole, ReadNumber(sides[1], node, key));
+      if (whole > 0 && part <= whole) return Reduced({part, whole});
+    }
+    return Fault(node, absl::StrCat(key,
+                                    " is from 0 to 1 with at most nine digits, as 0.25 or "
+                                    "\"1/3\"",
+                                    text.empty() ? "" : ", not " + Quoted(text)));
+  }
+
   // A round of speculative decoding gives (1 - a^(draft + 1)) / (1 - a) tokens on average, if each
   // drafted token is accepted with the probability a. So that share of the tokens begins a round.
-  absl::Status ReadSpeculation(const toml::table& table, PipelineStage* stage) const {
+  absl::Status ReadSpeculation(const toml::table& table, PipelineStage* stage) {
     RETURN_IF_ERROR(CheckKeys(table, {"acceptance", "draft"}));
     const toml::node* acceptance = table.get("acceptance");
     const toml::node* draft = table.get("draft");
-    const std::optional<Share> a =
-        acceptance == nullptr ? std::nullopt : ParseShare(NumberText(*acceptance));
-    const auto* drafted = draft == nullptr ? nullptr : draft->as_integer();
-    constexpr absl::int128 kMost = int64_t{1} << 60;
-    bool fine = a && drafted != nullptr && drafted->get() >= 1;
-    absl::int128 power_part = fine ? a->part : 1, power_whole = fine ? a->whole : 1, all = 1;
-    for (int64_t i = 0; fine && i < drafted->get(); ++i) {
-      all *= a->whole;
-      power_part *= a->part;
-      power_whole *= a->whole;
-      fine = power_whole < kMost && i < 64;
+    if (acceptance == nullptr || draft == nullptr || draft->is_floating_point()) {
+      return Fault(table,
+                   "a speculative decoding is { acceptance = 0.8, draft = 4 }: a probability, and "
+                   "a number of drafted tokens");
     }
-    if (!fine) {
-      return Fault(
-          table,
-          "a speculative decoding is { acceptance = 0.8, draft = 4 }: a probability, and a "
-          "number of drafted tokens for which its power has at most 18 digits");
+    ASSIGN_OR_RETURN(const Share a, ReadShare(*acceptance, "acceptance"));
+    if (draft->is_integer() && table_ != nullptr && table_->contains("draft")) {
+      return Fault(*draft,
+                   "draft is a number here and a parameter besides: write draft = \"draft\", so "
+                   "that both are one");
+    }
+    ASSIGN_OR_RETURN(const int64_t drafted, ReadNumber(NumberText(*draft), *draft, "draft"));
+    if (drafted < 1) return Fault(*draft, "draft is 1 or more");
+    constexpr absl::int128 kMost = int64_t{1} << 60;
+    absl::int128 power_part = a.part, power_whole = a.whole, all = 1;
+    for (int64_t i = 0; i < drafted; ++i) {
+      all *= a.whole;
+      power_part *= a.part;
+      power_whole *= a.whole;
+      if (power_whole < kMost && i < 64) continue;
+      return Fault(*draft, absl::StrCat("draft = ", drafted, ": ", NumberText(*acceptance),
+                                        " to the power of ", drafted + 1,
+                                        " has more than 18 digits: take fewer"));
     }
     // An acceptance of 1 keeps every drafted token, and one of the large model.
-    stage->probability = a->part == a->whole
-                             ? Share{1, drafted->get() + 1}
-                             : Reduced({all * (a->whole - a->part), power_whole - power_part});
-    stage->policy =
-        absl::StrCat(": the share of tokens that begin a round of speculative decoding, ",
-                     "acceptance ", NumberText(*acceptance), ", ", drafted->get(),
-                     " drafted (Leviathan et al. 2023, equation 1)");
+    stage->probability = a.part == a.whole
+                             ? Share{1, drafted + 1}
+                             : Reduced({all * (a.whole - a.part), power_whole - power_part});
+    const std::string text = NumberText(*acceptance);
+    const bool is_decimal = ParseDecimal(text).has_value();
+    stage->policy = absl::StrCat(
+        ": the share of tokens that begin a round of speculative decoding, acceptance ",
+        is_decimal ? text : absl::StrCat(Int128ToString(a.part), "/", Int128ToString(a.whole)),
+        ", ", drafted, " drafted (Leviathan et al. 2023, equation 1)");
     return absl::OkStatus();
   }
 
@@ -411,16 +520,22 @@ class PipelineReader : private TomlFile {
   }
 
   absl::Status ReadWeights(const toml::table& table, PipelineStage* stage) {
-    RETURN_IF_ERROR(SetText(table, "weights", &stage->weights));
-    const bool known = absl::c_any_of(
-        pipeline_.stages, [&](const PipelineStage& other) { return other.name == stage->weights; });
-    if (stage->weights.empty() || known) return absl::OkStatus();
-    return Fault(*table.get("weights"),
-                 absl::StrCat("no earlier stage is named ", Quoted(stage->weights)));
+    const std::pair<const char*, std::string*> keys[] = {{"weights", &stage->weights},
+                                                         {"copy_of", &stage->copy_of}};
+    for (const auto& [key, name] : keys) {
+      RETURN_IF_ERROR(SetText(table, key, name));
+      const std::string& text = *name;
+      const bool known = absl::c_any_of(
+          pipeline_.stages, [&](const PipelineStage& other) { return other.name == text; });
+      if (text.empty() || known) continue;
+      return Fault(*table.get(key), absl::StrCat("no earlier stage is named ", Quoted(text)));
+    }
+    return absl::OkStatus();
   }
 
   const Bindings& given_;
-  const toml::table* table_ = nullptr;  // [parameters]
+  const toml::table* table_ = nullptr;        // [parameters]
+  absl::flat_hash_set<std::string> numbers_;  // parameters that a probability depends on
   absl::btree_map<std::string, PipelineParameter> known_;
   std::vector<std::string> pending_;  // that need the next one
   Pipeline pipeline_;

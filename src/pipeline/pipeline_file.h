@@ -1,12 +1,14 @@
 // A pipeline of models, as a TOML file says it.
 //
 //   title = "T5 translates"             # optional
-//   per = "tokens"                      # optional: figures also for one of these
+//   per = "tokens"                      # optional: figures also for one of these; or with their
+//                                       # number, { tokens = "answers*tokens" }
 //   loaded = "in turn"                  # or "together", the default: what memory holds
 //   [parameters]                        # --dim NAME=N gives other numbers
 //   prompt = 512
 //   tokens = "?"                        # open: figures are formulas
 //   total = "prompt + tokens"           # follows from the others
+//   guidance = { value = 2, least = 1, most = 2, about = "runs of a step" }
 //   [[stage]]
 //   name = "decoder"
 //   model = "decoder/config.json"       # beside this file
@@ -16,9 +18,10 @@
 //   past = "prompt + t"
 //   sizes = { batch = "2*images" }      # open sizes of the model
 //   values = { use_cache_branch = 1 }   # contents of inputs, in lists: grid = [1, "high", "wide"]
-//   probability = 0.25                  # that it runs at all; or, of each token in a speculative
-//                                       # decoding, { acceptance = 0.8, draft = 4 }
-//   weights = "encoder"                 # its weights are those of this stage
+//   probability = 0.25                  # that it runs at all, or "share/100"; or, of each token in
+//                                       # a speculative decoding, { acceptance = 0.8, draft = 4 }
+//   weights = "encoder"                 # its weights are those of this stage; or copy_of, if both
+//                                       # files are loaded
 //
 // docs/pipelines.md describes every key.
 #ifndef ONNXFLOPS_SRC_PIPELINE_PIPELINE_FILE_H_
@@ -37,6 +40,9 @@
 #include "src/symbolic/expr.h"
 
 namespace onnxflops {
+
+// The name of the sum of all stages.
+inline constexpr char kAllStages[] = "(all)";
 
 // An exact share: 1/4 for 0.25.
 struct Share {
@@ -64,19 +70,21 @@ struct PipelineStage {
   Share probability;
   std::string policy;   // where the probability comes from; "": it was given
   std::string weights;  // the name of an earlier stage; "": its own
+  std::string copy_of;  // the same, of a file with a copy of the weights, which is loaded, too
 };
 
 struct PipelineParameter {
   std::string name;
   std::optional<int64_t> value;  // nullopt: open, or a formula
   std::string formula;           // of one that follows from others
-  Expr expr;                     // the symbol; of a formula its value
-  bool assumed = false;          // a number of ours, for a folder that was recognised
+  Expr expr;  // the symbol; of a formula its value; the number if a probability depends on it
+  bool assumed = false;  // a number of ours, for a folder that was recognised
 };
 
 struct Pipeline {
   std::string file, title;
-  std::string per;  // a parameter, or ""
+  std::string per;     // a name, or ""
+  Expr per_count = 1;  // how many there are
   bool in_turn = false;
   std::vector<PipelineParameter> parameters;
   std::vector<PipelineStage> stages;

@@ -73,6 +73,11 @@ class PipelinePage {
     return fit && (!time || (Fits(time->bound) && Fits(time->arithmetic) && Fits(time->memory)));
   }
 
+  // A number that would stay as it is where a reader changes the sizes is left out.
+  bool HasMemory() const {
+    return report_.memory_bytes && (report_.memory_has_formula || !has_fields_);
+  }
+
   // What the page has for a formula.
   Expr Shown(const Expr& formula) const {
     if (has_fields_) return formula;
@@ -99,8 +104,8 @@ class PipelinePage {
       for (const Quantity* q : quantities_) use(stage.totals.*q->value);
       if (stage.time) use(stage.time->bound);
     }
-    if (report_.memory_bytes) use(*report_.memory_bytes);
-    use(pipeline::PerOf(report_));
+    if (HasMemory()) use(*report_.memory_bytes);
+    use(report_.per_count);
     std::vector<std::string> names;
     for (const PipelineParameter& parameter : report_.parameters) {
       if (used.erase(parameter.name) > 0) names.push_back(parameter.name);
@@ -161,8 +166,8 @@ class PipelinePage {
       if (of->memory_known) json->Key("memory").String(ShownText(of->memory));
     };
     json->Key("all").BeginObject(report::kOneLine);
-    json->Key("per").String(ShownText(pipeline::PerOf(report_)));
-    if (report_.memory_bytes) json->Key("memory_bytes").String(ShownText(*report_.memory_bytes));
+    json->Key("per").String(ShownText(report_.per_count));
+    if (HasMemory()) json->Key("memory_bytes").String(ShownText(*report_.memory_bytes));
     time(report_.time);
     json->EndObject();
     json->Key("stages").BeginArray();

@@ -12,8 +12,6 @@
 
 namespace onnxflops::pipeline {
 
-// Answers of one run of the pipeline.
-Expr PerOf(const PipelineReport& report);
 // The least common denominator of the stages' probabilities; 0 if it is above 2^60.
 absl::int128 CommonWhole(const std::vector<PipelineStageCost>& stages);
 // What each stage runs and at which sizes.

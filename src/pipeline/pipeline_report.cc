@@ -29,7 +29,6 @@
 namespace onnxflops {
 namespace {
 
-using pipeline::PerOf;
 using pipeline::StageTexts;
 using pipeline::WithoutEffect;
 using pipeline::WritePipeline;
@@ -74,19 +73,46 @@ const char* SlowerOf(const PipelineTime& time, const Bindings& at) {
 std::optional<double> RateOf(const PipelineReport& report, const Bindings& at) {
   if (!report.time) return std::nullopt;
   const std::optional<absl::int128> time = ValueAt(report.time->bound, at);
-  const std::optional<absl::int128> answers = ValueAt(PerOf(report), at);
+  const std::optional<absl::int128> answers = ValueAt(report.per_count, at);
   if (!time || !answers || *time <= 0) return std::nullopt;
   return static_cast<double>(*answers) * kTimesPerSecond / static_cast<double>(*time);
+}
+
+std::string PerSecondText(double rate) {
+  constexpr double kLeastOfUnits = 1000;
+  return rate < kLeastOfUnits ? fmt::format("{:.4g}", rate) : report::SiNumber(absl::int128(rate));
 }
 
 // The value of `per`; nullopt if there is none, or 0 of it.
 std::optional<absl::int128> DivisorOf(const PipelineReport& report, const Bindings& at) {
   if (report.per.empty()) return std::nullopt;
-  const std::optional<absl::int128> value = ValueAt(PerOf(report), at);
+  const std::optional<absl::int128> value = ValueAt(report.per_count, at);
   return value && *value > 0 ? value : std::nullopt;
 }
 
 // ---- the table
+
+// With a probability, as many as are expected: "184.6 of 512".
+std::string RunsText(const PipelineStageCost& stage, const Bindings& at) {
+  const std::optional<absl::int128> runs = ValueAt(stage.runs, at);
+  if (!runs) return "?";
+  const Share& share = stage.probability;
+  const std::string all = GroupedDigits(*runs);
+  if (share.part == share.whole) return all;
+  const double expected = static_cast<double>(*runs) * static_cast<double>(share.part) /
+                          static_cast<double>(share.whole);
+  return fmt::format("{:.4g} of {}", expected, all);
+}
+
+// The FLOPs of one run; of a loop, of one on average.
+std::string EachRunText(const PipelineStageCost& stage, const Bindings& at, bool exact) {
+  const Quantity& q = QuantityOf(&Amounts::flops);
+  const std::optional<absl::int128> runs = ValueAt(stage.runs, at);
+  if (!runs || *runs <= 0 || stage.probability.part == 0) return "-";
+  const Expr each =
+      FloorDiv(stage.totals.flops * Expr(stage.probability.whole), *runs * stage.probability.part);
+  return FigureText(q, each, at, exact, KnownOf(q, stage.totals.flops, stage.totals.lower_bound));
+}
 
 // Whether some multiply-accumulates are of integers, which are no FLOPs. Expectations are rounded
 // down, so without them the parts are at most the whole.
@@ -105,6 +131,7 @@ TextTable StageTable(const PipelineReport& report, const Bindings& at, bool exac
   };
   column("stage", false, Narrow::kName);
   column("runs", true, Narrow::kKeep);
+  column("FLOPs a run", true, Narrow::kSpare);
   column("FLOPs", true, Narrow::kKeep);
   column(HasIntegers(report.totals, at) ? "% of MACs" : "%", true, Narrow::kSpare);
   column("MACs", true, Narrow::kKeep);
@@ -117,8 +144,8 @@ TextTable StageTable(const PipelineReport& report, const Bindings& at, bool exac
   // Integers make no FLOPs, so a share of these would leave them out.
   Expr Amounts::*const cost = HasIntegers(report.totals, at) ? &Amounts::macs : &Amounts::flops;
   const std::optional<absl::int128> all = ValueAt(report.totals.*cost, at);
-  const auto row = [&](const std::string& name, const std::string& runs, const Totals& totals,
-                       const std::optional<PipelineTime>& time) {
+  const auto row = [&](const std::string& name, const std::pair<std::string, std::string>& runs,
+                       const Totals& totals, const std::optional<PipelineTime>& time) {
     TextTable::Row cells;
     const auto text = [&](const Quantity& q) {
       const Expr amount = q.In(totals);
@@ -126,7 +153,8 @@ TextTable StageTable(const PipelineReport& report, const Bindings& at, bool exac
     };
     const std::optional<absl::int128> part = ValueAt(totals.*cost, at);
     cells.cells = {name,
-                   runs,
+                   runs.first,
+                   runs.second,
                    text(QuantityOf(&Amounts::flops)),
                    part && all ? report::Percent(*part, *all) : "?",
                    text(QuantityOf(&Amounts::macs)),
@@ -139,10 +167,9 @@ TextTable StageTable(const PipelineReport& report, const Bindings& at, bool exac
     table.rows.push_back(std::move(cells));
   };
   for (const PipelineStageCost& stage : report.stages) {
-    const std::optional<absl::int128> runs = ValueAt(stage.runs, at);
-    row(stage.name, runs ? GroupedDigits(*runs) : "?", stage.totals, stage.time);
+    row(stage.name, {RunsText(stage, at), EachRunText(stage, at, exact)}, stage.totals, stage.time);
   }
-  row("(all)", "", report.totals, report.time);
+  row(kAllStages, {}, report.totals, report.time);
   table.rows.back().strong = true;
   return table;
 }
@@ -158,6 +185,16 @@ void AddFormula(const char* label, absl::string_view name, const Expr& expr, boo
 }
 
 std::string MemoryText(const PipelineReport& report, const Bindings& at, bool exact) {
+  if (!report.memory_bytes) {
+    const auto stage = absl::c_find_if(
+        report.stages, [](const PipelineStageCost& one) { return !one.peak_activations; });
+    return absl::StrCat(
+        "not known: ",
+        stage == report.stages.end()
+            ? "the peak over all stages has no formula"
+            : absl::StrCat("the activations of stage ", stage->name, " have no formula"),
+        report.at.empty() ? "" : "; numbers for all sizes have one");
+  }
   const Quantity& bytes = QuantityOf(&Amounts::param_bytes);
   return absl::StrCat(FigureText(bytes, *report.memory_bytes, at, exact,
                                  report.totals.lower_bound ? Known::kAtLeast : Known::kExact),
@@ -200,18 +237,20 @@ std::vector<LabelledLine> TotalLines(const PipelineReport& report, const Binding
   lines.push_back({"params",
                    {absl::StrCat(text(&Amounts::params), " (", text(&Amounts::param_bytes),
                                  "), those that stages share counted once")}});
-  if (report.memory_bytes) lines.push_back({"memory", {MemoryText(report, at, exact)}});
+  lines.push_back({"memory", {MemoryText(report, at, exact)}});
   if (report.time) {
     LabelledLine line = {
         "time",
         {absl::StrCat(FigureText(TimeQuantity(), report.time->bound, at, exact, Known::kAtLeast),
                       " on ", report.device, " in ", report.dtype, ", stages one after another")}};
     if (const std::optional<double> rate = RateOf(report, at)) {
-      line.texts.push_back(KnownText(
-          Known::kAtMost,
-          fmt::format("{:.4g} {} per second", *rate, report.per.empty() ? "answers" : report.per)));
+      line.texts.push_back(
+          KnownText(Known::kAtMost, fmt::format("{} {} per second", PerSecondText(*rate),
+                                                report.per.empty() ? "answers" : report.per)));
     }
     if (!report.time->memory_known) line.texts.emplace_back(report::kCacheNotKnown);
+    line.texts.emplace_back(
+        "for memory it has the weights, inputs and outputs of each run, and nothing in between");
     lines.push_back(std::move(line));
   }
   const absl::string_view sign = totals.lower_bound ? ">=" : "=";
@@ -342,13 +381,6 @@ Bindings PipelineReport::Sizes() const {
 
 namespace pipeline {
 
-Expr PerOf(const PipelineReport& report) {
-  for (const PipelineParameter& parameter : report.parameters) {
-    if (parameter.name == report.per) return parameter.expr;
-  }
-  return 1;
-}
-
 absl::int128 CommonWhole(const std::vector<PipelineStageCost>& stages) {
   constexpr absl::int128 kMost = int64_t{1} << 60;
   absl::int128 whole = 1;
@@ -372,13 +404,15 @@ std::vector<std::string> WithoutEffect(const PipelineReport& report) {
     for (const Quantity& q : kQuantities) use(stage.totals.*q.value);
     if (stage.peak_activations) use(*stage.peak_activations);
   }
-  use(PerOf(report));  // figures are divided by it
+  use(report.per_count);  // figures are divided by it
   for (const PipelineParameter& parameter : report.parameters) {
     if (!parameter.formula.empty()) use(parameter.expr);
   }
   std::vector<std::string> notes;
   for (const PipelineParameter& parameter : report.parameters) {
-    if (!parameter.formula.empty() || absl::c_linear_search(used, parameter.name)) continue;
+    const bool is_number = parameter.expr.is_literal();  // in all formulas
+    if (is_number || !parameter.formula.empty()) continue;
+    if (absl::c_linear_search(used, parameter.name)) continue;
     notes.push_back(absl::StrCat("parameter ", parameter.name,
                                  " changes no figure: no run and no open size depends on it"));
   }
@@ -467,13 +501,17 @@ void AddCsvColumns(const PipelineReport& report, TextTable* table) {
   for (const Quantity* q : PipelineQuantities()) column(q->key);
   column("lower_bound");
   if (report.time) column(TimeQuantity().key);
+  column("probability");
+  column(kPipelineMemory.key);
+  if (report.time) column("answers_per_second");
 }
 
 // A line per stage and one for all. `first` are cells before those of AddCsvColumns.
 void AddCsvLines(const PipelineReport& report, const std::vector<std::string>& first,
                  TextTable* table) {
+  const Bindings at = report.Sizes();
   const auto row = [&](std::vector<std::string> cells, const Totals& totals,
-                       const std::optional<PipelineTime>& time) {
+                       const std::optional<PipelineTime>& time, const PipelineStageCost* stage) {
     TextTable::Row fields;
     fields.cells = first;
     absl::c_move(cells, std::back_inserter(fields.cells));
@@ -485,13 +523,23 @@ void AddCsvLines(const PipelineReport& report, const std::vector<std::string>& f
     fields.cells.emplace_back(totals.lower_bound ? "true" : "false");
     if (time)
       fields.cells.push_back(FieldText(TimeQuantity(), time->bound.Substitute(report.bindings)));
+    const bool is_sure = stage != nullptr && stage->probability.part == stage->probability.whole;
+    fields.cells.push_back(stage == nullptr ? "" : is_sure ? "1" : ShareText(stage->probability));
+    const bool has_memory = stage == nullptr && report.memory_bytes.has_value();
+    fields.cells.push_back(
+        has_memory ? FieldText(kPipelineMemory, report.memory_bytes->Substitute(report.bindings))
+                   : "");
+    if (report.time) {
+      const std::optional<double> rate = stage == nullptr ? RateOf(report, at) : std::nullopt;
+      fields.cells.push_back(rate ? fmt::format("{}", *rate) : "");
+    }
     table->rows.push_back(std::move(fields));
   };
   for (const PipelineStageCost& stage : report.stages) {
     row({report.file, stage.name, stage.path, stage.runs.Substitute(report.bindings).ToString()},
-        stage.totals, stage.time);
+        stage.totals, stage.time, &stage);
   }
-  row({report.file, "(all)", "", ""}, report.totals, report.time);
+  row({report.file, kAllStages, "", ""}, report.totals, report.time, nullptr);
 }
 
 // ---- several numbers for a name
@@ -541,7 +589,7 @@ TextTable PointTable(const PipelineSweep& sweep, bool exact) {
       row.cells.push_back(
           FigureText(TimeQuantity(), report.time->bound, at, exact, Known::kAtLeast));
       const std::optional<double> most = RateOf(report, at);
-      row.cells.push_back(most ? KnownText(Known::kAtMost, fmt::format("{:.4g}", *most)) : "?");
+      row.cells.push_back(most ? KnownText(Known::kAtMost, PerSecondText(*most)) : "?");
     }
     table.rows.push_back(std::move(row));
   }

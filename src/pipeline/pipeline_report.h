@@ -36,13 +36,14 @@ struct PipelineStageCost {
   std::string policy;                                      // as PipelineStage has it
   std::vector<std::pair<std::string, std::string>> sizes;  // as set: "batch", "2*images"
   std::vector<std::string> assumed;                        // "batch = 1"
-  std::vector<std::string> fixed;        // by the export: "resolution // scale = 64"
-  bool has_formula = true;               // false: counted at the values of the parameters alone
-  int64_t uncounted = 0;                 // nodes without a rule in a run: figures are lower bounds
-  bool is_step = false;                  // counted on the graph of a decoding step
-  Totals totals;                         // of all runs; with a probability, expected; params once
-  std::string weights_of;                // the earlier stage that has the same weights, or ""
-  std::optional<Expr> peak_activations;  // the largest of its runs; nullopt: not known
+  std::vector<std::string> fixed;         // by the export: "resolution // scale = 64"
+  bool has_formula = true;                // false: counted at the values of the parameters alone
+  int64_t uncounted = 0;                  // nodes without a rule in a run: figures are lower bounds
+  bool is_step = false;                   // counted on the graph of a decoding step
+  Totals totals;                          // of all runs; with a probability, expected; params once
+  std::string weights_of;                 // the earlier stage that has the same weights, or ""
+  std::optional<Expr> peak_activations;   // the largest of its runs; nullopt: not known
+  std::optional<absl::int128> peak_here;  // the same at the report's sizes
   std::optional<PipelineTime> time;
 };
 
@@ -55,8 +56,10 @@ struct PipelineReport {
   std::vector<PipelineStageCost> stages;
   Totals totals;  // parameters of shared weights count once
   bool in_turn = false;
-  std::optional<Expr> memory_bytes;  // weights and activations at the peak
-  std::string per;                   // a parameter, or ""
+  std::optional<Expr> memory_bytes;  // weights and activations at the peak; nullopt: not known
+  bool memory_has_formula = true;    // false: it is the number at these sizes
+  std::string per;                   // a name, or ""
+  Expr per_count = 1;                // how many there are
   std::string device, dtype;
   std::optional<PipelineTime> time;
 

@@ -146,9 +146,42 @@ void RefuseCountOptions(const Given& taken, const settings::Table& allowed,
   }
 }
 
+// The path of a file of stages, or of a folder that an exporter wrote for a pipeline.
+std::optional<std::string> PipelinePath(nb::handle source) {
+  if (!nb::isinstance<nb::str>(source) && !nb::hasattr(source, "__fspath__")) return std::nullopt;
+  const std::string path = FromPath(source);
+  if (LooksLikeReport(absl::string_view(path).substr(0, kReportPrefix))) return std::nullopt;
+  return settings::IsPipeline(path) ? std::optional(path) : std::nullopt;
+}
+std::string BasePipelinePath(nb::handle source, const std::string& head) {
+  std::optional<std::string> path = PipelinePath(source);
+  if (!path) Raise(absl::InvalidArgumentError(head + " is a pipeline, and the other side is none"));
+  return *std::move(path);
+}
+
+CheckReport CheckPipelineOf(const std::string& path, const std::string& budgets_path,
+                            nb::handle against, const settings::CheckArguments& args,
+                            const CheckOptions& run) {
+  Require(settings::RequirePipelineSizes(args.sizes));
+  const bool has_base = !against.is_none();
+  const auto reader = [](const std::string& file) {
+    return [file](const Bindings& given) { return settings::ReadPipeline(file, given); };
+  };
+  CheckedPipeline checked = {reader(path), path, has_base, nullptr};
+  if (has_base) checked.base = reader(BasePipelinePath(against, path));
+  const Budgets budgets = Require(ReadBudgets(budgets_path, args.limits, has_base, run.devices));
+  CheckReport report;
+  report.budgets = budgets_path;
+  AskedSizes asked;
+  Require(WithoutGil([&] { return CheckPipeline(checked, budgets, run, &asked, &report); }));
+  Require(ReportUnknownSizes(budgets_path, asked));
+  return report;
+}
+
 CheckReport CheckModelOf(nb::handle source, nb::handle budgets_path, nb::handle against,
                          const nb::kwargs& given) {
-  Side head = SideOf(source);
+  const std::optional<std::string> pipeline = PipelinePath(source);
+  Side head = pipeline ? Side() : SideOf(source);
   settings::CheckArguments args, other;
   Given taken = TakeOptions(given, "check()", &args);
   if (head.report != nullptr) {
@@ -164,6 +197,7 @@ CheckReport CheckModelOf(nb::handle source, nb::handle budgets_path, nb::handle 
     Raise(absl::InvalidArgumentError("check(): a file of budgets, or max=, gives the limits"));
   }
   CheckOptions run = RunOptions(args, std::move(taken.sizes));
+  if (pipeline) return CheckPipelineOf(*pipeline, path, against, args, run);
   if (head.counted && head.counted->convention.empty()) {
     // Rules may be about what the report does not have, as memory: the same is counted again.
     const Bindings sizes = run.count.bindings;
@@ -220,9 +254,21 @@ MfuReport MfuOf(nb::handle model, const nb::kwargs& given) {
 }
 
 Diff DiffOf(nb::handle base_source, nb::handle head_source, const nb::kwargs& given) {
-  const Side base = SideOf(base_source), head = SideOf(head_source);
   settings::DiffArguments args;
   Given taken = TakeOptions(given, "diff()", &args);
+  if (const std::optional<std::string> head_path = PipelinePath(head_source)) {
+    Require(settings::RequirePipelineSizes(args.sizes));
+    const std::string base_path = BasePipelinePath(base_source, *head_path);
+    CountOptions options = Require(args.Options());
+    options.bindings = std::move(taken.sizes);
+    return Require(WithoutGil([&]() -> absl::StatusOr<Diff> {
+      ASSIGN_OR_RETURN(const Pipeline old, settings::ReadPipeline(base_path, options.bindings));
+      ASSIGN_OR_RETURN(const Pipeline now, settings::ReadPipeline(*head_path, options.bindings));
+      ASSIGN_OR_RETURN(const PipelineDiff diff, DiffPipelines(old, now, options));
+      return diff.figures;
+    }));
+  }
+  const Side base = SideOf(base_source), head = SideOf(head_source);
   if (base.report != nullptr && head.report != nullptr) RefuseCountOptions(taken, {}, "diff()");
   CountOptions options = Require(args.Options());
   options.bindings = std::move(taken.sizes);
@@ -346,22 +392,24 @@ void DefineReviews(nb::module_& m) {
   DefineShown(m, "diff", &DiffOf,
               ShowFunctionOf("def diff(base: Source | Report, head: Source | Report", "Diff",
                              "What changed from one model to another: diff(\"old.onnx\", "
-                             "\"new.onnx\", batch=8).\n\nEach may be a report, or the JSON of one: "
+                             "\"new.onnx\", batch=8).\n\nBoth may be pipelines, and each may be a "
+                             "report, or the JSON of one: "
                              "diff(m.count(at_image=224), m.count(at_image=336)).",
                              settings::DiffArguments()),
               nb::arg("base"), nb::arg("head"));
-  DefineShown(m, "check", &CheckModelOf,
-              ShowFunctionOf(
-                  "def check(model: Source | Report, budgets: str | PathLike[str] | None = "
-                  "None, against: Source | Report | None = None",
-                  "Check",
-                  "Holds a model to a file of budgets, to limits, or both: check(m, "
-                  "max={\"flops\": \"40 GFLOP\"}).\n\n`against` is a model or a report, for limits "
-                  "that are relative. Each may be the JSON of a report.\nThe result is true if "
-                  "all passed.",
-                  settings::CheckArguments()),
-              nb::arg("model"), nb::arg("budgets").none() = nb::none(),
-              nb::arg("against").none() = nb::none());
+  DefineShown(
+      m, "check", &CheckModelOf,
+      ShowFunctionOf("def check(model: Source | Report, budgets: str | PathLike[str] | None = "
+                     "None, against: Source | Report | None = None",
+                     "Check",
+                     "Holds a model to a file of budgets, to limits, or both: check(m, "
+                     "max={\"flops\": \"40 GFLOP\"}). A pipeline is a model here, "
+                     "too.\n\n`against` is a model or a report, for limits "
+                     "that are relative. Each may be the JSON of a report.\nThe result is true if "
+                     "all passed.",
+                     settings::CheckArguments()),
+      nb::arg("model"), nb::arg("budgets").none() = nb::none(),
+      nb::arg("against").none() = nb::none());
   constexpr char kMfuHelp[] =
       "Utilisation of devices by a training step: mfu(report, step_time=0.41, devices=8, "
       "device=\"h100-sxm\", dtype=\"bf16\").\n"

@@ -94,29 +94,38 @@ absl::Status RequirePipelineSizes(const SizeArguments& sizes) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Pipeline> ReadPipeline(const std::string& file, const Bindings& given) {
+absl::StatusOr<PipelineText> ReadPipelineText(const std::string& file) {
   if (!platform::MatchingIn(file, "*").empty()) {
-    if (const std::string own = OwnFile(file); !own.empty()) return ReadPipeline(own, given);
-    ASSIGN_OR_RETURN(const std::string text, PipelineOfFolder(file));
-    const std::string folder(absl::StripSuffix(file, "/"));
-    ASSIGN_OR_RETURN(Pipeline pipeline,
-                     LoadPipeline(text, absl::StrCat(folder, "/pipeline.toml"), given));
-    pipeline.file = folder;
-    for (PipelineStage& stage : pipeline.stages) stage.place = stage.model_place = folder;
-    for (PipelineParameter& parameter : pipeline.parameters) {
-      parameter.assumed =
-          parameter.value && !given.contains(parameter.name) && !IsFixed(pipeline, parameter.name);
-    }
-    return pipeline;
+    if (const std::string own = OwnFile(file); !own.empty()) return ReadPipelineText(own);
+    ASSIGN_OR_RETURN(std::string text, PipelineOfFolder(file));
+    return PipelineText{std::move(text), std::string(absl::StripSuffix(file, "/")), true};
   }
-  const absl::StatusOr<std::string> text = ReadSmallFile(file);
-  if (text.ok()) {
-    absl::StatusOr<Pipeline> pipeline = LoadPipeline(*text, file, given);
-    if (pipeline.ok() || IsPipelineFile(file)) return pipeline;
+  absl::StatusOr<std::string> text = ReadSmallFile(file);
+  if (text.ok()) return PipelineText{*std::move(text), file, false};
+  return WithMessage(text.status(), absl::StrCat(Escaped(file), ": ", text.status().message()));
+}
+
+absl::StatusOr<Pipeline> ReadPipeline(const PipelineText& read, const Bindings& given) {
+  if (!read.is_recognised) {
+    absl::StatusOr<Pipeline> pipeline = LoadPipeline(read.text, read.file, given);
+    if (pipeline.ok() || IsPipelineFile(read.file)) return pipeline;
     return WithMessage(pipeline.status(),
                        absl::StrCat(pipeline.status().message(), "; a pipeline is a TOML file"));
   }
-  return WithMessage(text.status(), absl::StrCat(Escaped(file), ": ", text.status().message()));
+  ASSIGN_OR_RETURN(Pipeline pipeline,
+                   LoadPipeline(read.text, absl::StrCat(read.file, "/pipeline.toml"), given));
+  pipeline.file = read.file;
+  for (PipelineStage& stage : pipeline.stages) stage.place = stage.model_place = read.file;
+  for (PipelineParameter& parameter : pipeline.parameters) {
+    parameter.assumed =
+        parameter.value && !given.contains(parameter.name) && !IsFixed(pipeline, parameter.name);
+  }
+  return pipeline;
+}
+
+absl::StatusOr<Pipeline> ReadPipeline(const std::string& file, const Bindings& given) {
+  ASSIGN_OR_RETURN(const PipelineText read, ReadPipelineText(file));
+  return ReadPipeline(read, given);
 }
 
 }  // namespace onnxflops::settings

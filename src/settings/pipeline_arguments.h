@@ -42,7 +42,14 @@ bool IsNamedPipeline(const std::string& folder);
 absl::Status RequirePipelineSizes(const SizeArguments& sizes);
 
 // The pipeline in a file, or of a folder: the one in its pipeline.toml, or what an exporter wrote.
+struct PipelineText {
+  std::string text;
+  std::string file;            // as errors name it
+  bool is_recognised = false;  // of an exporter's folder, which is `file`
+};
+absl::StatusOr<PipelineText> ReadPipelineText(const std::string& file);
 // `given` has numbers for parameters.
+absl::StatusOr<Pipeline> ReadPipeline(const PipelineText& read, const Bindings& given);
 absl::StatusOr<Pipeline> ReadPipeline(const std::string& file, const Bindings& given);
 
 }  // namespace onnxflops::settings

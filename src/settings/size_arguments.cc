@@ -230,9 +230,9 @@ absl::StatusOr<CountOptions> SizeArguments::Parse() const {
   std::vector<DimSizes> sweep;
   ASSIGN_OR_RETURN(CountOptions options, Parse(&sweep));
   if (sweep.empty()) return options;
-  return absl::InvalidArgumentError(
-      absl::StrCat(Setting("dim"), " gives ", Escaped(QuotedSymbol(sweep[0].name)), " ",
-                   sweep[0].sizes.size(), " sizes: only onnxflops count takes more than one"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      Setting("dim"), " gives ", Escaped(QuotedSymbol(sweep[0].name)), " ", sweep[0].sizes.size(),
+      " sizes: only onnxflops count and pipeline take more than one"));
 }
 
 namespace {

@@ -95,7 +95,7 @@ TEST(MultimodalFolderTest, StagesOfAModel) {
   const Folder folder;
   const absl::StatusOr<Pipeline> pipeline =
       LoadPipeline(folder.Text(), folder.path() + "/pipeline.toml",
-                   {{"answers", 2}, {"images", 3}, {"image_tokens", 5}, {"tokens", 4}});
+                   {{"answers", 2}, {"images", 3}, {"tokens", 4}});
   ASSERT_TRUE(pipeline.ok()) << pipeline.status();
   const absl::StatusOr<PipelineReport> report = CountPipeline(*pipeline, {});
   ASSERT_TRUE(report.ok()) << report.status();
@@ -106,15 +106,32 @@ TEST(MultimodalFolderTest, StagesOfAModel) {
         absl::StrCat(stage.name, ": ", value(stage.runs), " ", value(stage.totals.flops)));
     EXPECT_TRUE(stage.assumed.empty()) << stage.name;
   }
-  // A mean of 64 pixels is 65. 64 + 3*5 = 79 tokens: embeddings of 4, a mask of one for each token
+  // A mean of 64 pixels is 65. 64 + 3*3 = 73 tokens: embeddings of 4, a mask of one for each token
   // and a past of 2 x 4.
-  const int64_t prompt = 2 * (79 * 4 + 79);
-  const int64_t tokens = 2 * (3 * 4 + (80 + 81 + 82) + 8 * (79 + 80 + 81));
+  const int64_t prompt = 2 * (73 * 4 + 73);
+  const int64_t tokens = 2 * (3 * 4 + (74 + 75 + 76) + 8 * (73 + 74 + 75));
   EXPECT_EQ(stages, (std::vector<std::string>{absl::StrCat("vision: 1 ", 2 * 3 * 3 * (64 + 1)),
-                                              absl::StrCat("embeddings of the prompt: 1 ", 2 * 79),
+                                              absl::StrCat("embeddings of the prompt: 1 ", 2 * 73),
                                               absl::StrCat("prompt: 1 ", prompt),
                                               absl::StrCat("embeddings of the tokens: 3 ", 2 * 3),
                                               absl::StrCat("tokens: 3 ", tokens)}));
+}
+
+// What a tower fixed is neither changed by a call nor contradicted by the configuration.
+TEST(MultimodalFolderTest, SizesThatATowerFixed) {
+  const Folder folder;
+  const absl::StatusOr<Pipeline> pipeline =
+      LoadPipeline(folder.Text(), folder.path() + "/pipeline.toml", {{"image_tokens", 5}});
+  ASSERT_TRUE(pipeline.ok()) << pipeline.status();
+  const absl::Status status = CountPipeline(*pipeline, {}).status();
+  EXPECT_TRUE(absl::StrContains(status.message(),
+                                "stage 'vision': the export fixed image_tokens at 3, and it is 5"))
+      << status;
+  folder.Write("config.json", R"({"model_type": "llava", "vision_config": {"image_size": 24}})");
+  EXPECT_TRUE(absl::StrContains(folder.Text(),
+                                "config.json: image_size = 24, but onnx/vision_encoder.onnx takes "
+                                "8 x 8 pixels; are both of one export?"))
+      << folder.Text();
 }
 
 // What configurations say of images, for towers whose output does not tell.

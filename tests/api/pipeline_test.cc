@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -154,6 +155,90 @@ probability = 0.25
   EXPECT_TRUE(report->expected);
   EXPECT_EQ(report->stages[1].weights_of, "a");
   EXPECT_EQ(report->totals.params, report->stages[0].totals.params);
+}
+
+// Weights count once in a chain, and for a file under another name. A copy is loaded, too.
+TEST(PipelineTest, WeightsOfFilesAndCopies) {
+  const auto stages = [](const char* of_second) {
+    const std::string models = "../../../models/";
+    return absl::StrCat("[[stage]]\nname = \"a\"\nmodel = \"", models, "resnet50.onnx\"\n",
+                        "[[stage]]\nname = \"b\"\nmodel = \"", models, "vit-b-16.onnx\"\n",
+                        of_second, "sizes = { batch = 1 }\n[[stage]]\nname = \"c\"\nmodel = \"",
+                        models, "../models/vit-b-16.onnx\"\nsizes = { batch = 1 }\n");
+  };
+  constexpr int64_t kResNet = 25'530'472, kViT = 86'567'656;  // models/SOURCES.md
+  const std::tuple<const char*, int64_t, int64_t> kCases[] = {
+      {"", kResNet + kViT, kResNet + kViT},
+      {"weights = \"a\"\n", kViT, kViT},
+      {"copy_of = \"a\"\n", kViT, kResNet + kViT},
+  };
+  for (const auto& [second, params, loaded] : kCases) {
+    const absl::StatusOr<PipelineReport> report = CountText(stages(second));
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_EQ(report->totals.params, Expr(params)) << second;
+    EXPECT_EQ(report->stages[2].weights_of, *second == '\0' ? "b" : "a");
+    Expr peak = 0;
+    for (const PipelineStageCost& stage : report->stages) peak = Max(peak, *stage.peak_activations);
+    EXPECT_EQ(*report->memory_bytes, peak + Expr(4 * loaded)) << second;
+  }
+}
+
+// A number that a probability depends on changes both: shares by hand from equation 1.
+TEST(PipelineTest, DraftedTokensAndAcceptanceAreParameters) {
+  const char kText[] = R"(
+[parameters]
+draft = 4
+percent = 80
+[[stage]]
+model = "../../../models/resnet50.onnx"
+times = "draft"
+probability = { acceptance = "percent/100", draft = "draft" }
+)";
+  const std::tuple<Bindings, int64_t, int64_t> kCases[] = {
+      {{}, 625, 2101},              // (1 - 4/5) / (1 - (4/5)^5)
+      {{{"draft", 2}}, 25, 61},     // (1 - 4/5) / (1 - (4/5)^3)
+      {{{"percent", 50}}, 16, 31},  // (1 - 1/2) / (1 - (1/2)^5)
+      {{{"percent", 100}}, 1, 5},
+      {{{"percent", 0}}, 1, 1},
+  };
+  for (const auto& [given, part, whole] : kCases) {
+    const absl::StatusOr<PipelineReport> report = CountText(kText, given);
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_EQ(report->stages[0].probability.part, part);
+    EXPECT_EQ(report->stages[0].probability.whole, whole);
+    // No formula has the number, since the share would not follow it.
+    const int64_t draft = given.contains("draft") ? given.at("draft") : 4;
+    EXPECT_EQ(report->totals.macs, Expr(absl::int128{4'089'184'256} * draft * part / whole));
+  }
+}
+
+// All answers have tokens.
+TEST(PipelineTest, PerCountsThoseOfAllAnswers) {
+  const std::string folder = ONNXFLOPS_SOURCE_DIR "/tests/data/pipeline/";
+  for (const char* const name : {"gpt2.toml", "t5-tiny", "llava"}) {
+    const Bindings given = {{"answers", 8}, {"tokens", 16}};
+    const absl::StatusOr<Pipeline> pipeline = settings::ReadPipeline(folder + name, given);
+    ASSERT_TRUE(pipeline.ok()) << pipeline.status();
+    EXPECT_EQ(pipeline->per, "tokens");
+    EXPECT_EQ(*pipeline->per_count.Evaluate(given), 128);
+  }
+}
+
+// A sum of many peaks, or a decoder's, may have no formula: at given sizes it is a number.
+TEST(PipelineTest, MemoryIsKnownAtGivenSizes) {
+  const std::string folder = ONNXFLOPS_SOURCE_DIR "/tests/data/pipeline/llava";
+  const absl::StatusOr<Pipeline> pipeline = settings::ReadPipeline(folder, {});
+  ASSERT_TRUE(pipeline.ok()) << pipeline.status();
+  const absl::StatusOr<PipelineReport> report = CountPipeline(*pipeline, {});
+  ASSERT_TRUE(report.ok()) << report.status();
+  ASSERT_TRUE(report->memory_bytes);
+  absl::int128 peak = 0;
+  for (const PipelineStageCost& stage : report->stages) {
+    ASSERT_TRUE(stage.peak_here) << stage.name;
+    peak = std::max(peak, *stage.peak_here);
+  }
+  const auto weights = report->totals.param_bytes.Evaluate(report->bindings);
+  EXPECT_EQ(*report->memory_bytes->Evaluate(report->bindings), *weights + peak);
 }
 
 TEST(PipelineTest, NoRunAndMany) {
@@ -343,10 +428,36 @@ TEST(PipelineTest, ErrorsNameThePlace) {
        "steps?"},
       {stage("step = 3"),
        "pipeline.toml:4:1: unknown key 'step'; known: name, model, times, for, "
-       "new, past, sizes, fixed, values, probability, weights"},
+       "new, past, sizes, fixed, values, probability, weights, copy_of"},
       {stage("probability = 1.5"),
        "pipeline.toml:4:15: probability is from 0 to 1 with at most "
-       "nine digits, as 0.25 or \"1/3\""},
+       "nine digits, as 0.25 or \"1/3\", not '1.5'"},
+      {stage("probability = \"10 %\""), "nine digits, as 0.25 or \"1/3\", not '10 %'"},
+      {stage("probability = 10%"), "expected digit, saw '%'; a text or a formula stands in quotes"},
+      {"[stage]\nmodel = \"a\"\n[stage]\nmodel = \"b\"",
+       "cannot redefine existing table 'stage'; several of a kind begin with two brackets each"},
+      {"[parameters]\nn = 3\n" + stage("times = \"n/2\""),
+       "found '/'; // divides, and rounds down"},
+      {stage("times = \"0.5\""), "found '.'; formulas have whole numbers"},
+      {stage("for = \"t <= 3\""), "for is \"t < tokens\": t goes from 0 to tokens - 1"},
+      {stage("for = \"i < 3\"\npast = \"t\""), "no parameter is named 't'; known: i"},
+      {stage("probability = { acceptance = 0.8 }"),
+       "a probability, and a number of drafted tokens"},
+      {stage("probability = { acceptance = 70, draft = 4 }"), "acceptance is from 0 to 1 with at"},
+      {stage("probability = { acceptance = 0.77, draft = 40 }"),
+       "draft = 40: 0.77 to the power of 41 has more than 18 digits: take fewer"},
+      {"[parameters]\ndraft = 4\n" + stage("probability = { acceptance = 0.8, draft = 4 }"),
+       "draft is a number here and a parameter besides: write draft = \"draft\""},
+      {"[parameters]\nn = \"?\"\n" + stage("probability = \"n/100\""),
+       "pipeline.toml:2:5: 'n' is in a probability, so it is a number"},
+      {"[parameters]\nn = { value = 3, least = 1, most = 2, about = \"runs\" }\n" + stage(""),
+       "n = 3 is above 2; it is: runs"},
+      {"[parameters]\nn = { value = 0, least = 1 }\n" + stage(""), "n = 0 is below 1"},
+      {"[parameters]\nn = { least = 1 }\n" + stage(""), "pipeline.toml:2:5: 'n' needs a value"},
+      {stage("new = 2\npast = 7\nsizes = { seq = 3 }"),
+       "sizes sets 'seq' to 3, and by new and past it is 2: leave it out of sizes"},
+      {"[[stage]]\nname = \"(all)\"\nmodel = \"a\"", "no stage may be named (all)"},
+      {"per = { a = 1, b = 2 }\n" + stage(""), "per has one name, as { tokens = "},
       {stage("sizes = { btch = 2 }"),
        "stage 'a': ../config/gpt2/config.json: no symbol is named 'btch'; did you mean batch?"},
       {stage("values = { x = [] }"), "pipeline.toml:4:16: a list of values has 1 to 64 elements"},

@@ -118,7 +118,12 @@ TEST(RecognisePipelineTest, Flux) {
 
 // The numbers of a folder's parameters.
 Bindings NumbersOf(const absl::StatusOr<PipelineReport>& report) {
-  return report.ok() ? report->bindings : Bindings{};
+  if (!report.ok()) return {};
+  Bindings numbers = report->bindings;
+  for (const PipelineParameter& parameter : report->parameters) {
+    numbers[parameter.name] = static_cast<int64_t>(*parameter.expr.Evaluate(report->bindings));
+  }
+  return numbers;
 }
 int64_t RunsOf(const absl::StatusOr<PipelineReport>& report, size_t stage) {
   if (!report.ok() || stage >= report->stages.size()) return -1;
@@ -136,7 +141,7 @@ TEST(RecognisePipelineTest, ClassesOfDiffusers) {
   };
   for (const Case& c :
        {Case{"StableDiffusionPipeline", 50, 2, 512}, Case{"StableDiffusion3Pipeline", 28, 2, 512},
-        Case{"FluxPipeline", 28, 1, 1024}}) {
+        Case{"FluxPipeline", 28, 1, 1024}, Case{"ORTLatentConsistencyModelPipeline", 4, 1, 512}}) {
     folder.Write("model_index.json", absl::StrCat(R"({"_class_name": ")", c.name, R"("})"));
     const Bindings numbers = NumbersOf(folder.Count());
     ASSERT_TRUE(numbers.contains("steps")) << c.name;
@@ -310,6 +315,24 @@ TEST(RecognisePipelineTest, SizesThatDoNotFit) {
   // A batch of two, and what is broadcast to it.
   folder.Model("unet/model.onnx", {{"sample", {"2", "4", "h", "w"}}, {"added", {"1", "8"}}});
   EXPECT_EQ(RunsOf(folder.Count(), 0), 50);
+  // Videos have a fifth dimension.
+  folder.Model("unet/model.onnx", {{"sample", {"2", "4", "f", "h", "w"}}});
+  EXPECT_TRUE(absl::StrContains(why(), "sample has five dimensions, as those of videos")) << why();
+}
+
+// The numbers of a call in the file.
+TEST(RecognisePipelineTest, WithNumbers) {
+  const std::string text =
+      "# steps = 1\n[parameters]\nsteps = 50        # of the denoiser\nscale = \"8\"  # given\n"
+      "guidance = { value = 2, least = 1 }\n\n[[stage]]\nsteps = 1\n";
+  const absl::StatusOr<std::string> changed =
+      WithNumbers(text, {{"steps", 25}, {"guidance", 1}, {"scale", 4}});
+  ASSERT_TRUE(changed.ok()) << changed.status();
+  EXPECT_EQ(*changed,
+            "# steps = 1\n[parameters]\nsteps = 25  # of the denoiser\nscale = 4  # given\n"
+            "guidance = { value = 1, least = 1 }\n\n[[stage]]\nsteps = 1\n");
+  const absl::Status unknown = WithNumbers(text, {{"stps", 25}}).status();
+  EXPECT_EQ(unknown.message(), "dim: no parameter is named stps; did you mean steps?");
 }
 
 // An image that is no square.
@@ -345,6 +368,7 @@ TEST(RecognisePipelineTest, RunsOfASchedule) {
   folder.Model("vae_decoder/model.onnx", {{"latent_sample", {"batch_size", "1", "h", "w"}}});
   for (const Case& c : {Case{R"("PNDMScheduler", "skip_prk_steps": true)", {5, 6, 11, 51}},
                         Case{R"("PNDMScheduler")", {13, 14, 19, 59}},
+                        Case{R"("DPMSolverSDEScheduler", "x": -Infinity)", {7, 9, 19, 99}},
                         Case{R"("HeunDiscreteScheduler")", {7, 9, 19, 99}},
                         Case{R"("KDPM2AncestralDiscreteScheduler")", {7, 9, 19, 99}},
                         Case{R"("DPMSolverMultistepScheduler")", {4, 5, 10, 50}},
@@ -371,7 +395,7 @@ TEST(RecognisePipelineTest, TokensOfAnImageEncoder) {
                 {"past_key_values.0.decoder.key", {"batch", "2", "past", "4"}}});
   const absl::StatusOr<std::string> text = PipelineOfFolder(folder.path());
   ASSERT_TRUE(text.ok()) << text.status();
-  EXPECT_TRUE(absl::StrContains(*text, "prompt = 577  # fixed by the export of the encoder"));
+  EXPECT_TRUE(absl::StrContains(*text, "prompt = \"577\"  # fixed by the export of the encoder"));
 }
 
 // One that is fixed at a batch of 1 runs once for each sample.
@@ -392,7 +416,8 @@ TEST(RecognisePipelineTest, ABatchOfOne) {
 // Two files in each other's place.
 TEST(RecognisePipelineTest, PartsThatAreExchanged) {
   const Folder folder;
-  folder.Write("model_index.json", R"({"requires_safety_checker": true, "_class_name": "Any"})");
+  folder.Write("model_index.json",
+               R"({"requires_safety_checker": true, "_class_name": "StableDiffusionPipeline"})");
   folder.Model("vae_decoder/model.onnx", {{"sample", {"batch_size", "1", "8", "8"}}});
   folder.Model("unet/model.onnx", {{"latent_sample", {"batch_size", "1", "8", "8"}}});
   const absl::Status status = folder.Count().status();
@@ -422,6 +447,20 @@ TEST(RecognisePipelineTest, ClassesAndNumbersOfAnIndex) {
   refused(R"({"_class_name": "StableDiffusionImg2ImgPipeline"})", "more than a text");
   refused(R"({"_class_name": "PixArtSigmaPipeline", "transformer": ["a", "b"]})",
           "'PixArtSigmaPipeline' is not known here");
+  refused(R"({"_class_name": "StableDiffusionPAGPipeline"})",
+          "'StableDiffusionPAGPipeline' is not known here: of classes with a UNet");
+  constexpr char kSchedule[] = "scheduler/scheduler_config.json";
+  const std::pair<const char*, const char*> kDamaged[] = {
+      {R"({"_class_name": "PNDMScheduler")", "scheduler_config.json: "},
+      {"[]", "it should be a JSON object"},
+      {R"({"_class_name": ["HeunDiscreteScheduler"]})", "_class_name should be a text"},
+      {R"({"_class_name": "PNDMScheduler", "skip_prk_steps": "yes"})",
+       "skip_prk_steps should be true or false"}};
+  for (const auto& [text, why] : kDamaged) {
+    folder.Write(kSchedule, text);
+    refused("{}", why);
+  }
+  folder.Write(kSchedule, "{}");
   // A denoiser that the index does not name is not run.
   folder.Model("transformer/model.onnx", {{"hidden_states", {"batch_size", "16", "h", "w"}}});
   folder.Write(kIndex, R"({"unet": ["a", "b"]})");

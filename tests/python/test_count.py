@@ -610,6 +610,19 @@ def test_pipeline(program):
         onnxflops.pipeline("none.toml")
 
 
+def test_reviews_of_pipelines(tmp_path):
+    """By hand: a guided image of n steps runs the denoiser n times."""
+    folder, beams = ROOT / "tests/data/pipeline/sd-tiny", ROOT / "tests/data/pipeline/gpt2-beams.toml"
+    flops = onnxflops.pipeline(folder, steps=25).figures["flops"]
+    assert onnxflops.check(folder, max={"flops": f"{flops} FLOP"}, steps=25)
+    assert not onnxflops.check(str(folder), max={"flops": f"{flops - 1} FLOP"}, steps=25)
+    changed = onnxflops.diff(folder, folder, steps=25)
+    assert "nothing changed" in str(changed) or "no change" in str(changed)
+    assert onnxflops.check(beams, max={"flops": "+1 %"}, against=beams)
+    with pytest.raises(onnxflops.InvalidArgumentError, match="the other side is none"):
+        onnxflops.diff(CLIP, beams)
+
+
 def test_explain_says_what_was_meant(gpt2):
     with pytest.raises(onnxflops.NotFoundError, match="similar: "):
         gpt2.explain("MatMul")

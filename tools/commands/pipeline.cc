@@ -162,23 +162,34 @@ std::string WayTo(const std::string& folder, const std::string& file) {
   return absl::StrCat((way.empty() ? to : way).generic_string(), "/");
 }
 
+// --init: the stages of a folder, with the numbers of the call.
+absl::StatusOr<ExitCode> WriteStages(const PipelineCall& args, const Bindings& given,
+                                     const std::string& swept) {
+  if (!swept.empty()) {
+    return settings::BadValue("dim", swept, "--init writes one number for each parameter");
+  }
+  if (!args.output.format.empty() || !args.limits.empty()) {
+    return absl::InvalidArgumentError("--init writes TOML, without --format and --max");
+  }
+  ASSIGN_OR_RETURN(const std::string text,
+                   PipelineOfFolder(args.files[0], WayTo(args.files[0], args.output.file)));
+  ASSIGN_OR_RETURN(const std::string own, WithNumbers(text, given));
+  RETURN_IF_ERROR(LoadPipeline(own, args.files[0]).status());
+  RETURN_IF_ERROR(WriteOutput(own, args.output.file, FilesOfFolder(args.files[0])));
+  return kFine;
+}
+
 absl::StatusOr<ExitCode> RunPipeline(const PipelineCall& args) {
   std::vector<settings::DimSizes> dims;
   ASSIGN_OR_RETURN(const CountOptions options, args.Options(&dims));
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
-  if (args.init) {
-    ASSIGN_OR_RETURN(const std::string text,
-                     PipelineOfFolder(args.files[0], WayTo(args.files[0], args.output.file)));
-    RETURN_IF_ERROR(WriteOutput(text, args.output.file, FilesOfFolder(args.files[0])));
-    return kFine;
-  }
+  if (args.init) return WriteStages(args, options.bindings, dims.empty() ? "" : dims[0].name);
   std::vector<SweptSymbol> swept;
   swept.reserve(dims.size());
   for (settings::DimSizes& dim : dims) swept.emplace_back(dim.name, std::move(dim.sizes));
-  const auto load = [&](const Bindings& given) {
-    return settings::ReadPipeline(args.files[0], given);
-  };
+  ASSIGN_OR_RETURN(const settings::PipelineText read, settings::ReadPipelineText(args.files[0]));
+  const auto load = [&](const Bindings& given) { return settings::ReadPipeline(read, given); };
   ASSIGN_OR_RETURN(const PipelineSweep sweep, SweepPipeline(load, options, swept));
   const PipelineReport& first = sweep.points[0].report;
   std::vector<std::string> inputs = FilesOfFolder(args.files[0]);
