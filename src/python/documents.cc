@@ -401,6 +401,15 @@ void DefinePipeline(nb::module_& m) {
       },
       nb::sig("def stages(self, /) -> dict[str, dict[str, int | Expr | None]]"),
       "By name the figures of each stage with all its runs.");
+  DefineRows(&pipeline, "A dict for each stage: name, runs, probability, and its figures.");
+  pipeline.def_prop_ro(
+      "memory_bytes",
+      [](const PipelineReport& r) {
+        return r.memory_bytes ? ToNumber(r.memory_bytes->Substitute(r.bindings))
+                              : nb::object(nb::none());
+      },
+      nb::sig("def memory_bytes(self, /) -> int | Expr | None"),
+      "Weights and activations at the peak. None if it is not known.");
   pipeline.def_prop_ro(
       "lower_bound", [](const PipelineReport& r) { return r.totals.lower_bound; },
       "Whether a part is not counted.");

@@ -604,6 +604,10 @@ def test_pipeline(program):
     assert answer.figures == {name: amount["value"] for name, amount in shown["totals"].items() if name != "lower_bound"}
     assert answer.formulas["flops"].evaluate(answers=1, prompt=512, tokens=100) == answer.figures["flops"]
     assert sum(figures["flops"] for figures in answer.stages.values()) == answer.figures["flops"]
+    assert [(row["name"], row["runs"], row["flops"]) for row in answer.rows()] == [
+        (name, runs, answer.stages[name]["flops"]) for name, runs in (("prompt", 1), ("tokens", 99))]
+    assert sum(row["seconds"] for row in answer.rows()) == pytest.approx(shown["time"]["seconds"])
+    assert answer.memory_bytes == shown["memory_bytes"]["value"]
     with pytest.raises(onnxflops.NotFoundError, match="token"):
         onnxflops.pipeline(file, tokens_of=3)
     with pytest.raises(FileNotFoundError, match="none.toml"):

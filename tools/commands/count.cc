@@ -37,6 +37,7 @@
 #include "src/report/model_rows.h"
 #include "src/report/redact.h"
 #include "src/report/viewer_formats.h"
+#include "src/settings/pipeline_arguments.h"
 #include "src/settings/size_arguments.h"
 #include "tools/cli/output.h"
 #include "tools/cli/output_arguments.h"
@@ -429,6 +430,16 @@ absl::Status SaveConfig(const std::string& file, const ModelFiles& models, bool 
   return WriteOutput(bytes, file, models.paths());
 }
 
+// A sum over the parts of a pipeline is no answer's: each runs at its own sizes, some often.
+void TellOfPipelines(const std::vector<std::string>& arguments) {
+  for (const std::string& path : arguments) {
+    if (!IsFolder(path) || !settings::IsPipeline(path)) continue;
+    WriteError(absl::StrCat(Escaped(path),
+                            " is one pipeline of these models: onnxflops pipeline ", Escaped(path),
+                            " counts an answer of it"));
+  }
+}
+
 absl::StatusOr<ExitCode> RunCount(const CountCall& args) {
   std::vector<settings::DimSizes> sweep;
   ASSIGN_OR_RETURN(CountOptions options, args.Options(&sweep));
@@ -458,6 +469,7 @@ absl::StatusOr<ExitCode> RunCount(const CountCall& args) {
   if (args.view.plot) {
     return absl::InvalidArgumentError("--plot draws a sweep, as --dim seq=128,512,2048 asks for");
   }
+  if (format == Format::kTable) TellOfPipelines(args.models);
   return Counter(args, options, view, chosen, style).Run(models, threads);
 }
 

@@ -67,12 +67,25 @@ def _points(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield {**point["sizes"], **_row(point["totals"])}
 
 
+def _stages(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for stage in document["stages"]:
+        share = stage["probability"]
+        row = {key: _plain(stage[key]) for key in ("name", "path", "runs")}
+        row["probability"] = share["part"] / share["whole"]
+        row.update(_row(stage["totals"]), peak_activation_bytes=_plain(stage["peak_activation_bytes"]))
+        if "time" in stage:
+            row["seconds"] = stage["time"]["seconds"]
+        yield row
+
+
 def rows(result: Any, by: str | None) -> list[dict[str, Any]]:
     kind, document = type(result).__name__, result.to_dict()
     if kind == "Comparison":
         return list(_terms(document))
     if kind == "Sweep":
         return list(_points(document))
+    if kind == "Pipeline":
+        return list(_stages(document))
     lists = _LISTS[kind]
     name = lists.get(next(iter(lists)) if by is None else by)
     if name is None:
