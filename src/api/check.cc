@@ -435,13 +435,15 @@ class SizedPipelines {
   absl::StatusOr<PipelineReport> CountSide(const PipelineLoader& load,
                                            std::vector<std::string>* unknown,
                                            AskedSizes* asked) const {
-    ASSIGN_OR_RETURN(Pipeline pipeline, load(at_.bindings));
+    // A number makes a symbol also of a parameter that follows from others.
+    Bindings numbers = at_.bindings;
+    for (const auto& [name, range] : sizes_.ranges) numbers[name] = range.first;
+    ASSIGN_OR_RETURN(Pipeline pipeline, load(numbers));
     for (PipelineParameter& parameter : pipeline.parameters) {
-      if (sizes_.ranges.contains(parameter.name)) {
-        if (parameter.expr.is_literal()) return NoRange(pipeline, parameter.name);
-        parameter.value.reset();
-      }
       asked->symbols.insert(parameter.name);
+      if (!sizes_.ranges.contains(parameter.name)) continue;
+      if (parameter.expr.is_literal()) return NoRange(pipeline, parameter.name);
+      parameter.shown_at = *std::exchange(parameter.value, std::nullopt);
     }
     ASSIGN_OR_RETURN(PipelineReport report, CountPipeline(pipeline, at_, unknown));
     for (const auto& [name, size] : report.at) asked->symbols.insert(name);
@@ -464,9 +466,9 @@ class SizedPipelines {
   }
 
   static absl::Status NoRange(const Pipeline& pipeline, const std::string& name) {
-    return absl::FailedPreconditionError(absl::StrCat(Escaped(pipeline.file),
-                                                      ": a probability depends on ", Escaped(name),
-                                                      ", so [at] takes a number, and no range"));
+    return absl::InvalidArgumentError(absl::StrCat(Escaped(pipeline.file),
+                                                   ": a probability depends on ", Escaped(name),
+                                                   ", so [at] takes a number, and no range"));
   }
 
   static absl::Status RequireFormulas(const PipelineReport& report) {

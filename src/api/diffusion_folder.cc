@@ -12,7 +12,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "src/api/exported_folder.h"
 #include "src/base/limits.h"
@@ -30,13 +29,32 @@ constexpr size_t kMostBlocks = 16;  // of a VAE or a denoiser
 constexpr char kSchedule[] = "scheduler/scheduler_config.json";
 constexpr char kConsistency[] = "LatentConsistencyModelPipeline";
 
-// Python writes infinities, which are no JSON, and no number that is read here.
+// Python writes infinities and NaN, which are no JSON, and no number that is read here.
+std::string WithoutInfinities(absl::string_view text) {
+  std::string json;
+  bool in_text = false;
+  while (!text.empty()) {
+    bool is_one = false;
+    for (const absl::string_view word : {"-Infinity", "Infinity", "NaN"}) {
+      is_one = is_one || (!in_text && absl::ConsumePrefix(&text, word));
+    }
+    if (is_one) {
+      json += "null";
+      continue;
+    }
+    const size_t length = in_text && text[0] == '\\' && text.size() > 1 ? 2 : 1;
+    if (text[0] == '"') in_text = !in_text;
+    absl::StrAppend(&json, text.substr(0, length));
+    text.remove_prefix(length);
+  }
+  return json;
+}
+
 absl::StatusOr<nlohmann::json> ScheduleIn(const std::string& folder) {
   const std::string file = absl::StrCat(folder, "/", kSchedule);
   const absl::StatusOr<std::string> text = ReadTextFile(file, kMaxConfigBytes);
   if (!text.ok()) return NotWhole(file, text.status().message());
-  return ObjectOf(absl::StrReplaceAll(*text, {{": -Infinity", ": null"}, {": Infinity", ": null"}}),
-                  file);
+  return ObjectOf(WithoutInfinities(*text), file);
 }
 
 bool IsPart(const nlohmann::json& value) {
@@ -77,13 +95,11 @@ class DiffusionFolder {
   }
 
  private:
-  // Others run the denoiser more often, or with other inputs. Exporters put their mark in front.
-  static bool IsKnownWithUnet(absl::string_view name) {
-    for (const char* const exporter : {"ORT", "OV", "Onnx"}) {
-      if (absl::ConsumePrefix(&name, exporter)) break;
-    }
-    return name.empty() || name == "DiffusionPipeline" || name == "StableDiffusionPipeline" ||
-           name == "StableDiffusionXLPipeline" || name == kConsistency;
+  // Others run the denoiser more often, or with other inputs.
+  bool IsKnownWithUnet() const {
+    return class_.name.empty() || class_.plain == "DiffusionPipeline" ||
+           class_.plain == "StableDiffusionPipeline" ||
+           class_.plain == "StableDiffusionXLPipeline" || class_.is_consistent;
   }
 
   // Those that begin with an image or a video encode it first.
@@ -99,7 +115,7 @@ class DiffusionFolder {
     }
     const bool is_known =
         class_.is_video
-            ? class_.name == "WanPipeline"
+            ? class_.plain == "WanPipeline"
             : absl::c_none_of(
                   std::initializer_list<const char*>{"ImageTo", "2Img", "Inpaint", "Upscale",
                                                      "Fill", "Kontext", "Edit", "Pix2Pix",
@@ -119,7 +135,7 @@ class DiffusionFolder {
                                          "here: name the stages in a TOML file"));
     }
     const bool is_unet = !class_.is_video && !class_.is_flux && !class_.is_sd3;
-    if (!is_unet || IsKnownWithUnet(class_.name)) return absl::OkStatus();
+    if (!is_unet || IsKnownWithUnet()) return absl::OkStatus();
     return NotWhole(file, absl::StrCat(Quoted(class_.name),
                                        " is not known here: of classes with a UNet, "
                                        "StableDiffusionPipeline, StableDiffusionXLPipeline and "
@@ -245,7 +261,7 @@ std::string DiffusionSizes(const std::string& folder, const Scales& scales, int6
                       "\npixels_high = \"resolution\"\npixels_wide = \"resolution\"\n");
 }
 
-// The class that the index names, where the folder has no configuration of it.
+// The class that the index names; "" if it names none.
 static std::string ScheduleOfIndex(const std::string& folder) {
   const nlohmann::json index = JsonIn(folder, "model_index.json");
   const bool is_named = index.is_object() && index.contains("scheduler") &&
@@ -257,7 +273,8 @@ Schedule ScheduleOf(const std::string& folder) {
   const absl::StatusOr<nlohmann::json> found = ScheduleIn(folder);
   const nlohmann::json schedule = found.ok() ? *found : nlohmann::json(nullptr);
   std::string name = TextIn(schedule, "_class_name");
-  if (FirstMatch(folder, kSchedule).empty()) name = ScheduleOfIndex(folder);
+  // The class of the index reads the configuration, whatever class wrote it.
+  if (const std::string of_index = ScheduleOfIndex(folder); !of_index.empty()) name = of_index;
   // Two runs for each step but the last one.
   for (const char* const twice :
        {"HeunDiscreteScheduler", "FlowMatchHeunDiscreteScheduler", "KDPM2DiscreteScheduler",
@@ -276,10 +293,17 @@ DiffusionClass ClassOf(const std::string& folder) {
   const std::string name = TextIn(index, "_class_name");
   DiffusionClass result;
   result.name = name;
-  result.is_video = absl::StartsWith(name, "Wan");
-  result.is_flux = absl::StartsWith(name, "Flux") && !absl::StartsWith(name, "Flux2");
-  result.is_consistent = absl::EndsWith(name, kConsistency);
-  result.is_sd3 = absl::StartsWith(name, "StableDiffusion3");
+  // Exporters put their mark in front, and one did behind.
+  absl::string_view plain = name;
+  for (const char* const exporter : {"ORT", "OV", "Onnx"}) {
+    if (absl::ConsumePrefix(&plain, exporter)) break;
+  }
+  result.plain =
+      std::string(plain == "StableDiffusionOnnxPipeline" ? "StableDiffusionPipeline" : plain);
+  result.is_video = absl::StartsWith(plain, "Wan");
+  result.is_flux = absl::StartsWith(plain, "Flux") && !absl::StartsWith(plain, "Flux2");
+  result.is_consistent = plain == kConsistency;
+  result.is_sd3 = absl::StartsWith(plain, "StableDiffusion3");
   // True unless the folder says otherwise.
   const bool encodes = index.is_object() && index.contains("force_zeros_for_empty_prompt") &&
                        index["force_zeros_for_empty_prompt"] == false;

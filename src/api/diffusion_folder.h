@@ -32,7 +32,7 @@ struct DiffusionClass {
   bool is_sd3 = false;
   bool takes_zeros = false;  // SDXL, for a negative prompt that is not given
   bool is_video = false;
-  std::string name;
+  std::string name, plain;  // the second one without the mark of an exporter
 };
 
 DiffusionClass ClassOf(const std::string& folder);

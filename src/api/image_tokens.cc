@@ -84,7 +84,7 @@ class ImageReader {
     } else {
       keys_ = absl::StrCat(keys_, " in ", ConfigFile(), given ? "; the tower gives as many" : "");
     }
-    if (given && formula_ == TomlText(absl::StrCat(*given))) sizes_.tokens = *given;
+    if (given) sizes_.tokens = formula_;
     AddLine("image_tokens", formula_, absl::StrCat("of an image: ", keys_));
     return std::move(sizes_);
   }

@@ -3,9 +3,7 @@
 #ifndef ONNXFLOPS_SRC_API_IMAGE_TOKENS_H_
 #define ONNXFLOPS_SRC_API_IMAGE_TOKENS_H_
 
-#include <cstdint>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,7 +28,7 @@ struct ParameterLine {
 // What an image is for the tower. Formulas are over the parameters `lines`.
 struct ImageSizes {
   std::vector<ParameterLine> lines;  // image_tokens is the last one
-  std::optional<int64_t> tokens;     // image_tokens, if it is one number of the tower's output
+  std::string tokens;                // what image_tokens must be: as the tower's output; or ""
   std::string patches;               // of an image, if the tower takes these: a formula, or ""
   std::string patch_values;          // numbers of a patch, or ""
   std::string values;                // the line of the stage's values, or ""

@@ -49,7 +49,7 @@ struct Part {
   std::string batch;  // the first axis of an input with several, if no rule is for it
   std::vector<SizeRule> sizes;
   std::vector<std::pair<std::string, std::string>> inner;  // sizes inside the model
-  std::map<std::string, int64_t> required;                 // numbers that formulas must have
+  std::map<std::string, std::string> required;             // what formulas must be: values of TOML
 };
 
 struct Files {
@@ -164,7 +164,7 @@ class StageWriter {
   std::string FixedLine(const Part& part, const std::set<std::string>& open,
                         const std::vector<std::pair<std::string, int64_t>>& fixed,
                         std::string* runs) {
-    std::map<std::string, int64_t> required = part.required;
+    std::map<std::string, std::string> required = part.required;
     bool is_repeated = false;
     for (const auto& [formula, number] : fixed) {
       if (number == 1 && open.contains(formula)) continue;
@@ -173,7 +173,7 @@ class StageWriter {
         continue;
       }
       if (IsName(formula)) fixed_.emplace(formula, std::pair(number, part.name));
-      required.emplace(formula, number);
+      required.emplace(formula, absl::StrCat(number));
     }
     if (is_repeated && !absl::StartsWith(*runs, "times")) {
       *runs = absl::StrCat("times = ", TomlText(part.batch), "\n", *runs);
@@ -341,7 +341,7 @@ class MultimodalReader {
     Part part = {
         "vision",         file, images.patches.empty() ? "" : "times = \"answers*images\"\n",
         "answers*images", {},   {}};
-    if (images.tokens) part.required.emplace("image_tokens", *images.tokens);
+    if (!images.tokens.empty()) part.required.emplace("image_tokens", images.tokens);
     for (const std::string& kept : images.kept) {
       part.inner.emplace_back(kept, "answers*images*tiles");
     }

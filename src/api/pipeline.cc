@@ -69,7 +69,8 @@ class PipelineCounter {
     report_.per_count = pipeline_.per_count;
     report_.in_turn = pipeline_.in_turn;
     for (const PipelineParameter& parameter : pipeline_.parameters) {
-      if (!parameter.value && parameter.formula.empty()) report_.at.emplace(parameter.name, 1);
+      if (!parameter.value && parameter.formula.empty())
+        report_.at.emplace(parameter.name, parameter.shown_at);
     }
     for (const PipelineStage& stage : pipeline_.stages) RETURN_IF_ERROR(AddStage(stage));
     FindSharedWeights();
@@ -162,7 +163,12 @@ class PipelineCounter {
       return WithMessage(value.status(), absl::StrCat(Escaped(pipeline_.file), ": ", q->title, ": ",
                                                       value.status().message()));
     }
-    return absl::OkStatus();
+    const absl::StatusOr<absl::int128> count = report_.per_count.Evaluate(at);
+    if (count.ok() && *count >= 0) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        Escaped(pipeline_.file), ": per: ", report_.per, " = ", report_.per_count.Shortened(100),
+        count.ok() ? absl::StrCat(" is ", Int128ToString(*count), ", below 0")
+                   : absl::StrCat(": ", count.status().message())));
   }
 
   // Each name of the call must be that of a parameter or of a size.
@@ -195,7 +201,8 @@ class PipelineCounter {
     const absl::int128 whole = pipeline::CommonWhole(report_.stages);
     if (whole == 0) {
       return absl::OutOfRangeError(absl::StrCat(
-          Escaped(pipeline_.file), ": the probabilities have no common denominator below 2^60"));
+          Escaped(pipeline_.file),
+          ": the probabilities have no common denominator below 2^60: give them fewer digits"));
     }
     Expr sum = 0;
     for (PipelineStageCost& stage : report_.stages) {

@@ -341,7 +341,7 @@ class StageCounter {
   Bindings ValuesAt(int64_t index) const {
     Bindings values;
     for (const PipelineParameter& parameter : pipeline_.parameters) {
-      values[parameter.name] = parameter.value.value_or(1);
+      values[parameter.name] = parameter.value.value_or(parameter.shown_at);
     }
     for (const auto& [name, size] : open_) values.emplace(name, size);
     if (!stage_.index.empty()) values[stage_.index] = index;
@@ -403,14 +403,15 @@ class StageCounter {
   // What the export fixed has that number. If parameters are in it, figures are of these alone.
   absl::Status CheckFixed(const Bindings& values) {
     for (const auto& [formula, fixed] : stage_.fixed) {
-      has_formula_ = has_formula_ && formula.value.is_literal();
-      const std::string text = Escaped(formula.text);
+      has_formula_ = has_formula_ && (formula.value - fixed.value).is_literal();
+      const std::string text = Escaped(formula.text), at = Escaped(fixed.text);
       RETURN_IF_ERROR(
-          CheckGiven(formula.value, absl::StrCat("the export fixed ", text, " at ", fixed)));
+          CheckGiven(formula.value, absl::StrCat("the export fixed ", text, " at ", at)));
       ASSIGN_OR_RETURN(const int64_t number, NumberOf(formula.value, text, values));
-      if (number == fixed) continue;
+      ASSIGN_OR_RETURN(const int64_t required, NumberOf(fixed.value, at, values));
+      if (number == required) continue;
       return absl::InvalidArgumentError(
-          absl::StrCat("the export fixed ", text, " at ", fixed, ", and it is ", number,
+          absl::StrCat("the export fixed ", text, " at ", at, ", and it is ", number,
                        " here; export it at these sizes or with open ones (dynamic_shapes=), or "
                        "give parameters other numbers"));
     }
@@ -505,7 +506,7 @@ class StageCounter {
     result.policy = stage_.policy;
     result.has_formula = has_formula_;
     for (const auto& [formula, fixed] : stage_.fixed) {
-      result.fixed.push_back(absl::StrCat(formula.text, " = ", fixed));
+      result.fixed.push_back(absl::StrCat(formula.text, " = ", fixed.text));
     }
     result.is_step = is_step_;
     result.uncounted = uncounted_;

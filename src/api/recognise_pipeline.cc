@@ -581,11 +581,10 @@ absl::StatusOr<std::string> WithNumbers(const std::string& text, const Bindings&
       is_known = true;
       constexpr absl::string_view kBounded = "{ value = ";
       const bool is_bounded = absl::StartsWith(sides.second, kBounded);
-      const size_t rest = sides.second.find(is_bounded ? ',' : '#');
-      const absl::string_view more =
-          rest == absl::string_view::npos ? "" : sides.second.substr(rest);
-      *line = absl::StrCat(name, " = ", is_bounded ? kBounded : "", number,
-                           is_bounded || more.empty() ? "" : "  ", more);
+      // A comment says where the other number is from.
+      *line = is_bounded ? absl::StrCat(name, " = ", kBounded, number,
+                                        sides.second.substr(sides.second.find(',')))
+                         : absl::StrCat(name, " = ", number);
     }
     if (is_known) continue;
     return absl::NotFoundError(absl::StrCat(Setting("dim"), ": no parameter is named ",

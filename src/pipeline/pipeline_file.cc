@@ -227,6 +227,8 @@ class PipelineReader : private TomlFile {
     ASSIGN_OR_RETURN(const int64_t own, number("value", 0));
     ASSIGN_OR_RETURN(const int64_t least, number("least", 0));
     ASSIGN_OR_RETURN(const int64_t most, number("most", std::numeric_limits<int64_t>::max()));
+    if (least > most)
+      return Fault(table, absl::StrCat("least = ", least, " is above most = ", most));
     if (!parameter->value) parameter->value = own;
     const int64_t value = *parameter->value;
     if (value >= least && value <= most) return absl::OkStatus();
@@ -311,6 +313,10 @@ class PipelineReader : private TomlFile {
       }
       for (const auto& [key, value] : *table) {
         pipeline_.per = std::string(key.str());
+        if (!IsIdentifier(pipeline_.per)) {
+          return Fault(
+              value, absl::StrCat("a name is letters, digits and _, not ", Quoted(pipeline_.per)));
+        }
         ASSIGN_OR_RETURN(const PlacedExpr count, Formula(value, pipeline_.per, ""));
         pipeline_.per_count = count.value;
       }
@@ -387,7 +393,12 @@ class PipelineReader : private TomlFile {
   static std::string NumberText(const toml::node& node) {
     if (node.is_string()) return node.as_string()->get();
     if (node.is_integer()) return absl::StrCat(node.as_integer()->get());
-    return node.is_floating_point() ? fmt::format("{}", node.as_floating_point()->get()) : "";
+    if (!node.is_floating_point()) return "";
+    // No exponent: "1e-05" has five digits.
+    std::string text = fmt::format("{:.12f}", node.as_floating_point()->get());
+    while (text.back() == '0') text.pop_back();
+    if (text.back() == '.') text.pop_back();
+    return text;
   }
 
   // A number of a formula, without symbols.
@@ -409,6 +420,8 @@ class PipelineReader : private TomlFile {
       ASSIGN_OR_RETURN(const int64_t part, ReadNumber(sides[0], node, key));
       ASSIGN_OR_RETURN(const int64_t whole, ReadNumber(sides[1], node, key));
       if (whole > 0 && part <= whole) return Reduced({part, whole});
+      return Fault(node, absl::StrCat(key, " ", Quoted(text), " is ", part, "/", whole,
+                                      whole == 0 ? ": nothing is divided by 0" : ", above 1"));
     }
     return Fault(node, absl::StrCat(key,
                                     " is from 0 to 1 with at most nine digits, as 0.25 or "
@@ -436,8 +449,9 @@ class PipelineReader : private TomlFile {
     ASSIGN_OR_RETURN(const int64_t drafted, ReadNumber(NumberText(*draft), *draft, "draft"));
     if (drafted < 1) return Fault(*draft, "draft is 1 or more");
     constexpr absl::int128 kMost = int64_t{1} << 60;
+    const bool is_certain = a.part == a.whole;
     absl::int128 power_part = a.part, power_whole = a.whole, all = 1;
-    for (int64_t i = 0; i < drafted; ++i) {
+    for (int64_t i = 0; i < drafted && !is_certain; ++i) {
       all *= a.whole;
       power_part *= a.part;
       power_whole *= a.whole;
@@ -447,9 +461,8 @@ class PipelineReader : private TomlFile {
                                         " has more than 18 digits: take fewer"));
     }
     // An acceptance of 1 keeps every drafted token, and one of the large model.
-    stage->probability = a.part == a.whole
-                             ? Share{1, drafted + 1}
-                             : Reduced({all * (a.whole - a.part), power_whole - power_part});
+    stage->probability = is_certain ? Share{1, drafted + 1}
+                                    : Reduced({all * (a.whole - a.part), power_whole - power_part});
     const std::string text = NumberText(*acceptance);
     const bool is_decimal = ParseDecimal(text).has_value();
     stage->policy = absl::StrCat(
@@ -508,13 +521,13 @@ class PipelineReader : private TomlFile {
   absl::Status ReadFixed(const toml::node& node, PipelineStage* stage) {
     if (!node.is_table()) return Fault(node, "fixed should be a table");
     for (const auto& [key, value] : *node.as_table()) {
-      const auto* number = value.as_integer();
-      if (number == nullptr || number->get() < 0) {
+      if (!value.is_string() && !(value.is_integer() && value.as_integer()->get() >= 0)) {
         return Fault(value, "fixed has formulas and their numbers, as { \"size // 8\" = 64 }");
       }
       PlacedExpr formula = {0, std::string(key.str()), PlaceOf(value)};
       ASSIGN_OR_RETURN(formula.value, ParseText(formula.text, value, "fixed", ""));
-      stage->fixed.emplace_back(std::move(formula), number->get());
+      ASSIGN_OR_RETURN(PlacedExpr number, Formula(value, "fixed", ""));
+      stage->fixed.emplace_back(std::move(formula), std::move(number));
     }
     return absl::OkStatus();
   }

@@ -66,7 +66,7 @@ struct PipelineStage {
   absl::btree_map<std::string, PlacedExpr> sizes;
   absl::btree_map<std::string, std::vector<PlacedExpr>> values;  // elements of inputs
   std::optional<PlacedExpr> new_tokens, past;
-  std::vector<std::pair<PlacedExpr, int64_t>> fixed;  // what must have a number, which it has here
+  std::vector<std::pair<PlacedExpr, PlacedExpr>> fixed;  // what must be equal
   Share probability;
   std::string policy;   // where the probability comes from; "": it was given
   std::string weights;  // the name of an earlier stage; "": its own
@@ -79,6 +79,7 @@ struct PipelineParameter {
   std::string formula;           // of one that follows from others
   Expr expr;  // the symbol; of a formula its value; the number if a probability depends on it
   bool assumed = false;  // a number of ours, for a folder that was recognised
+  int64_t shown_at = 1;  // the number that an open one has in tables
 };
 
 struct Pipeline {

@@ -476,7 +476,10 @@ void WritePipeline(const PipelineReport& report, JsonWriter* to) {
   } else {
     json.Null();
   }
-  if (!report.per.empty()) json.Key("per").String(report.per);
+  if (!report.per.empty()) {
+    json.Key("per").String(report.per);
+    json.Key("per_count").Quantity(report.per_count.Substitute(report.bindings));
+  }
   if (report.time) {
     json.Key("device").String(report.device);
     json.Key("dtype").String(report.dtype);
@@ -596,6 +599,25 @@ TextTable PointTable(const PipelineSweep& sweep, bool exact) {
   return table;
 }
 
+// What stages run, at the first point where others differ. `first`: its report, as it is shown.
+std::vector<std::string> TextsOfSweep(const PipelineSweep& sweep, const PipelineReport& first) {
+  std::vector<std::string> texts = StageTexts(first);
+  std::vector<bool> differs(texts.size(), false);
+  const std::vector<std::string> own = StageTexts(sweep.points[0].report);
+  for (const PipelineSweep::Point& point : sweep.points) {
+    const std::vector<std::string> others = StageTexts(point.report);
+    for (size_t i = 0; i < texts.size(); ++i) differs[i] = differs[i] || others[i] != own[i];
+  }
+  std::vector<std::string> at;
+  for (const std::string& name : sweep.symbols) {
+    at.push_back(absl::StrCat(name, " = ", sweep.points[0].at.at(name)));
+  }
+  for (size_t i = 0; i < texts.size(); ++i) {
+    if (differs[i]) texts[i] = absl::StrCat("at ", absl::StrJoin(at, ", "), ", ", texts[i]);
+  }
+  return texts;
+}
+
 }  // namespace
 
 std::string ToJson(const PipelineReport& report) {
@@ -656,7 +678,7 @@ Document ToDocument(const PipelineSweep& sweep, const ViewOptions& options) {
   document.title = first.file;
   document.Add(Document::Lines{{TitleLine(first)}});
   document.Add(Document::Table{PointTable(sweep, options.exact), ""});
-  document.Add(Document::List{"", StageTexts(first)});
+  document.Add(Document::List{"", TextsOfSweep(sweep, first)});
   document.Add(Document::List{"", WithoutEffect(sweep.points[0].report)});
   return document;
 }

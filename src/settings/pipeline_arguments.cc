@@ -50,7 +50,7 @@ static std::string OwnFile(const std::string& folder) {
 static bool IsFixed(const Pipeline& pipeline, const std::string& name) {
   return absl::c_any_of(pipeline.stages, [&](const PipelineStage& stage) {
     return absl::c_any_of(stage.fixed, [&](const auto& fixed) {
-      return absl::c_linear_search(fixed.first.value.Symbols(), name);
+      return absl::c_linear_search((fixed.first.value - fixed.second.value).Symbols(), name);
     });
   });
 }

@@ -15,6 +15,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/types/span.h"
 #include "src/api/load.h"
 #include "src/api/serving.h"
 #include "src/pipeline/pipeline_audit.h"
@@ -255,13 +256,17 @@ TEST(PipelineTest, NoRunAndMany) {
             1'000'000'000 * *one->totals.macs.Evaluate(one->bindings));
 }
 
-// A copy of the folder, with this schedule.
-std::string WithSchedule(const std::string& folder, const std::string& schedule) {
+// A copy of the folder, with this schedule, as diffusers saves it.
+std::string WithSchedule(const std::string& folder, const nlohmann::json& schedule) {
   const std::string copy = testing::TempDir() + "/scheduled";
   std::filesystem::remove_all(copy);
   std::filesystem::copy(folder, copy, std::filesystem::copy_options::recursive);
   std::filesystem::create_directory(copy + "/scheduler");
-  std::ofstream(copy + "/scheduler/scheduler_config.json") << schedule;
+  std::ofstream(copy + "/scheduler/scheduler_config.json") << schedule.dump();
+  std::ifstream read(copy + "/model_index.json");
+  nlohmann::json index = nlohmann::json::parse(read);
+  index["scheduler"] = {"diffusers", schedule["_class_name"]};
+  std::ofstream(copy + "/model_index.json") << index.dump();
   return copy;
 }
 
@@ -285,7 +290,7 @@ TEST(PipelineTest, WholeCallsAreCountedToTheDigit) {
                {"tokens", call["tokens"]}};
     }
     const std::string of = model == "sd-tiny"
-                               ? WithSchedule(folder + model, call["schedule"].dump())
+                               ? WithSchedule(folder + model, call["schedule"])
                                : folder + model + (model == "gpt2-tiny" ? "/pipeline.toml" : "");
     const absl::StatusOr<Pipeline> pipeline = settings::ReadPipeline(of, given);
     ASSERT_TRUE(pipeline.ok()) << pipeline.status();
@@ -415,82 +420,103 @@ TEST(PipelineTest, APageOfNumbersHasNoFields) {
   EXPECT_TRUE(absl::StrContains(ToHtml(*report), R"({"runs": "7"})"));
 }
 
+std::string StageText(absl::string_view more) {
+  return absl::StrCat("[[stage]]\nname = \"a\"\nmodel = \"../config/gpt2/config.json\"\n", more);
+}
+
+void ExpectErrors(absl::Span<const std::pair<std::string, const char*>> cases) {
+  for (const auto& [text, error] : cases) {
+    EXPECT_TRUE(absl::StrContains(ErrorOf(text), error)) << ErrorOf(text) << "\n" << text;
+    EXPECT_FALSE(absl::StrContains(ErrorOf(text), '\n')) << ErrorOf(text);
+  }
+}
+
 TEST(PipelineTest, ErrorsNameThePlace) {
-  const auto stage = [](absl::string_view more) {
-    return absl::StrCat("[[stage]]\nname = \"a\"\nmodel = \"../config/gpt2/config.json\"\n", more);
-  };
   const std::pair<std::string, const char*> kCases[] = {
       {"", "pipeline.toml: no stage: a stage begins with [[stage]]"},
       {"[parameters]\na = \"b + 1\"\nb = \"2*a\"\n[[stage]]\n",
        "pipeline.toml:3:5: b '2*a': column 3: parameters need each other: a -> b -> a"},
-      {"[parameters]\nsteps = 1\n" + stage("times = \"stps\""),
+      {"[parameters]\nsteps = 1\n" + StageText("times = \"stps\""),
        "pipeline.toml:6:9: times 'stps': column 1: no parameter is named 'stps'; did you mean "
        "steps?"},
-      {stage("step = 3"),
+      {StageText("step = 3"),
        "pipeline.toml:4:1: unknown key 'step'; known: name, model, times, for, "
        "new, past, sizes, fixed, values, probability, weights, copy_of"},
-      {stage("probability = 1.5"),
+      {StageText("probability = 1.5"),
        "pipeline.toml:4:15: probability is from 0 to 1 with at most "
        "nine digits, as 0.25 or \"1/3\", not '1.5'"},
-      {stage("probability = \"10 %\""), "nine digits, as 0.25 or \"1/3\", not '10 %'"},
-      {stage("probability = 10%"), "expected digit, saw '%'; a text or a formula stands in quotes"},
-      {"[stage]\nmodel = \"a\"\n[stage]\nmodel = \"b\"",
-       "cannot redefine existing table 'stage'; several of a kind begin with two brackets each"},
-      {"[parameters]\nn = 3\n" + stage("times = \"n/2\""),
-       "found '/'; // divides, and rounds down"},
-      {stage("times = \"0.5\""), "found '.'; formulas have whole numbers"},
-      {stage("for = \"t <= 3\""), "for is \"t < tokens\": t goes from 0 to tokens - 1"},
-      {stage("for = \"i < 3\"\npast = \"t\""), "no parameter is named 't'; known: i"},
-      {stage("probability = { acceptance = 0.8 }"),
-       "a probability, and a number of drafted tokens"},
-      {stage("probability = { acceptance = 70, draft = 4 }"), "acceptance is from 0 to 1 with at"},
-      {stage("probability = { acceptance = 0.77, draft = 40 }"),
-       "draft = 40: 0.77 to the power of 41 has more than 18 digits: take fewer"},
-      {"[parameters]\ndraft = 4\n" + stage("probability = { acceptance = 0.8, draft = 4 }"),
-       "draft is a number here and a parameter besides: write draft = \"draft\""},
-      {"[parameters]\nn = \"?\"\n" + stage("probability = \"n/100\""),
-       "pipeline.toml:2:5: 'n' is in a probability, so it is a number"},
-      {"[parameters]\nn = { value = 3, least = 1, most = 2, about = \"runs\" }\n" + stage(""),
-       "n = 3 is above 2; it is: runs"},
-      {"[parameters]\nn = { value = 0, least = 1 }\n" + stage(""), "n = 0 is below 1"},
-      {"[parameters]\nn = { least = 1 }\n" + stage(""), "pipeline.toml:2:5: 'n' needs a value"},
-      {stage("new = 2\npast = 7\nsizes = { seq = 3 }"),
-       "sizes sets 'seq' to 3, and by new and past it is 2: leave it out of sizes"},
-      {"[[stage]]\nname = \"(all)\"\nmodel = \"a\"", "no stage may be named (all)"},
-      {"per = { a = 1, b = 2 }\n" + stage(""), "per has one name, as { tokens = "},
-      {stage("sizes = { btch = 2 }"),
+      {StageText("sizes = { btch = 2 }"),
        "stage 'a': ../config/gpt2/config.json: no symbol is named 'btch'; did you mean batch?"},
-      {stage("values = { x = [] }"), "pipeline.toml:4:16: a list of values has 1 to 64 elements"},
-      {stage("values = { x = [1, 2.5] }"),
+      {StageText("values = { x = [] }"),
+       "pipeline.toml:4:16: a list of values has 1 to 64 elements"},
+      {StageText("values = { x = [1, 2.5] }"),
        "pipeline.toml:4:20: a value is a whole number or a formula in quotes"},
-      {"[parameters]\nn = \"?\"\n" + stage("values = { input_ids = [1, \"n\"] }"),
+      {"[parameters]\nn = \"?\"\n" + StageText("values = { input_ids = [1, \"n\"] }"),
        "the value of input_ids needs numbers, so n cannot be open: give it a number"},
-      {stage("for = \"t in 3\""),
+      {StageText("for = \"t in 3\""),
        "pipeline.toml:4:7: for is \"t < tokens\": t goes from 0 to "
        "tokens - 1"},
-      {stage("weights = \"b\""), "pipeline.toml:4:11: no earlier stage is named 'b'"},
+      {StageText("weights = \"b\""), "pipeline.toml:4:11: no earlier stage is named 'b'"},
       {"[[stage]]\nmodel = \"absent.onnx\"", "pipeline.toml:2:9: stage 'absent.onnx': absent.onnx"},
       {"[[stage]]\nmodel = \"gpt2.toml\"",
        "pipeline.toml:2:9: stage 'gpt2.toml': gpt2.toml is no model"},
-      {"[parameters]\nn = 1000000000000\n" + stage("times = \"n*n*n*n\""), "overflows 128 bits"},
-      {stage("for = \"t < 31\"\nsizes = { batch = \"(t - 15)^2 - 95\" }"),
+      {"[parameters]\nn = 1000000000000\n" + StageText("times = \"n*n*n*n\""),
+       "overflows 128 bits"},
+      {StageText("for = \"t < 31\"\nsizes = { batch = \"(t - 15)^2 - 95\" }"),
        "batch = t^2 - 30*t + 130: it may only grow or shrink by equal steps of t, as a + b*t"},
-      {stage("for = \"t < 100\"\npast = \"t*(100 - t)\""),
+      {StageText("for = \"t < 100\"\npast = \"t*(100 - t)\""),
        "past = -t^2 + 100*t: it may only grow or shrink by equal steps of t"},
-      {"[parameters]\na = 1\nb = 1\nc = 1\n" + stage("sizes = { seq = \"(a + b + c)^3\" }"),
+      {"[parameters]\na = 1\nb = 1\nc = 1\n" + StageText("sizes = { seq = \"(a + b + c)^3\" }"),
        "it has 10 terms, more than 8 (stage-size-terms)"},
       {"[[stage]]\nname = \"a\"\nmodel = \"../../../models/deployed/gpt2_past.ort_fused.onnx\"\n"
        "past = 1024",
        "new + past = 1025 is 1025: 'm.transformer.wpe.weight' has positions for at most 1024"},
-      {stage("past = 1024"),
+      {StageText("past = 1024"),
        "stage 'a': new + past = 1025 is 1025: the configuration has positions for at most 1024"},
-      {"[parameters]\nn = 1\n" + stage("times = \"n - 2\""),
+      {"[parameters]\nn = 1\n" + StageText("times = \"n - 2\""),
        "pipeline.toml:3:1: stage 'a': times = n - 2 is -1, below 0"},
   };
-  for (const auto& [text, error] : kCases) {
-    EXPECT_TRUE(absl::StrContains(ErrorOf(text), error)) << ErrorOf(text) << "\n" << text;
-    EXPECT_FALSE(absl::StrContains(ErrorOf(text), '\n')) << ErrorOf(text);
-  }
+  ExpectErrors(kCases);
+}
+
+TEST(PipelineTest, ErrorsOfProbabilitiesAndParameters) {
+  const std::pair<std::string, const char*> kCases[] = {
+      {StageText("probability = \"10 %\""), "nine digits, as 0.25 or \"1/3\", not '10 %'"},
+      {StageText("probability = 10%"),
+       "expected digit, saw '%'; a text or a formula stands in quotes"},
+      {"[stage]\nmodel = \"a\"\n[stage]\nmodel = \"b\"",
+       "cannot redefine existing table 'stage'; several of a kind begin with two brackets each"},
+      {"[parameters]\nn = 3\n" + StageText("times = \"n/2\""),
+       "found '/'; // divides, and rounds down"},
+      {StageText("times = \"0.5\""), "found '.'; formulas have whole numbers"},
+      {StageText("for = \"t <= 3\""), "for is \"t < tokens\": t goes from 0 to tokens - 1"},
+      {StageText("for = \"i < 3\"\npast = \"t\""), "no parameter is named 't'; known: i"},
+      {StageText("probability = { acceptance = 0.8 }"),
+       "a probability, and a number of drafted tokens"},
+      {StageText("probability = { acceptance = 70, draft = 4 }"),
+       "acceptance is from 0 to 1 with at"},
+      {StageText("probability = { acceptance = 0.77, draft = 40 }"),
+       "draft = 40: 0.77 to the power of 41 has more than 18 digits: take fewer"},
+      {"[parameters]\ndraft = 4\n" + StageText("probability = { acceptance = 0.8, draft = 4 }"),
+       "draft is a number here and a parameter besides: write draft = \"draft\""},
+      {"[parameters]\nn = \"?\"\n" + StageText("probability = \"n/100\""),
+       "pipeline.toml:2:5: 'n' is in a probability, so it is a number"},
+      {"[parameters]\nn = { value = 3, least = 1, most = 2, about = \"runs\" }\n" + StageText(""),
+       "n = 3 is above 2; it is: runs"},
+      {"[parameters]\nn = { value = 0, least = 1 }\n" + StageText(""), "n = 0 is below 1"},
+      {"[parameters]\nn = { least = 1 }\n" + StageText(""), "pipeline.toml:2:5: 'n' needs a value"},
+      {StageText("new = 2\npast = 7\nsizes = { seq = 3 }"),
+       "sizes sets 'seq' to 3, and by new and past it is 2: leave it out of sizes"},
+      {"[[stage]]\nname = \"(all)\"\nmodel = \"a\"", "no stage may be named (all)"},
+      {"per = { a = 1, b = 2 }\n" + StageText(""), "per has one name, as { tokens = "},
+      {"per = { \"a\\u001b\" = 1 }\n" + StageText(""), "a name is letters, digits and _, not 'a"},
+      {"per = { a = \"n - 2\" }\n[parameters]\nn = 1\n" + StageText("sizes = { batch = 1 }"),
+       "per: a = n - 2 is -1, below 0"},
+      {"[parameters]\nn = { value = 3, least = 5, most = 2 }\n" + StageText(""),
+       "pipeline.toml:2:5: least = 5 is above most = 2"},
+      {StageText("probability = \"13/12\""), "probability '13/12' is 13/12, above 1"},
+  };
+  ExpectErrors(kCases);
 }
 
 }  // namespace

@@ -141,7 +141,8 @@ TEST(RecognisePipelineTest, ClassesOfDiffusers) {
   };
   for (const Case& c :
        {Case{"StableDiffusionPipeline", 50, 2, 512}, Case{"StableDiffusion3Pipeline", 28, 2, 512},
-        Case{"FluxPipeline", 28, 1, 1024}, Case{"ORTLatentConsistencyModelPipeline", 4, 1, 512}}) {
+        Case{"FluxPipeline", 28, 1, 1024}, Case{"ORTLatentConsistencyModelPipeline", 4, 1, 512},
+        Case{"ORTStableDiffusion3Pipeline", 28, 2, 512}, Case{"OVFluxPipeline", 28, 1, 1024}}) {
     folder.Write("model_index.json", absl::StrCat(R"({"_class_name": ")", c.name, R"("})"));
     const Bindings numbers = NumbersOf(folder.Count());
     ASSERT_TRUE(numbers.contains("steps")) << c.name;
@@ -329,10 +330,23 @@ TEST(RecognisePipelineTest, WithNumbers) {
       WithNumbers(text, {{"steps", 25}, {"guidance", 1}, {"scale", 4}});
   ASSERT_TRUE(changed.ok()) << changed.status();
   EXPECT_EQ(*changed,
-            "# steps = 1\n[parameters]\nsteps = 25  # of the denoiser\nscale = 4  # given\n"
+            "# steps = 1\n[parameters]\nsteps = 25\nscale = 4\n"
             "guidance = { value = 1, least = 1 }\n\n[[stage]]\nsteps = 1\n");
   const absl::Status unknown = WithNumbers(text, {{"stps", 25}}).status();
   EXPECT_EQ(unknown.message(), "dim: no parameter is named stps; did you mean steps?");
+}
+
+// The class of the index reads the configuration of any other.
+TEST(RecognisePipelineTest, ScheduleOfTheIndex) {
+  const Folder folder;
+  folder.Write("model_index.json",
+               R"({"_class_name": "StableDiffusionPipeline",
+                   "scheduler": ["diffusers", "HeunDiscreteScheduler"]})");
+  folder.Model("unet/model.onnx", {{"sample", {"batch_size", "4", "h", "w"}}});
+  folder.Model("vae_decoder/model.onnx", {{"latent_sample", {"batch_size", "1", "h", "w"}}});
+  EXPECT_EQ(RunsOf(folder.Count({{"steps", 10}}), 0), 19);
+  folder.Write("scheduler/scheduler_config.json", R"({"_class_name": "DDIMScheduler"})");
+  EXPECT_EQ(RunsOf(folder.Count({{"steps", 10}}), 0), 19);
 }
 
 // An image that is no square.
@@ -369,7 +383,7 @@ TEST(RecognisePipelineTest, RunsOfASchedule) {
   for (const Case& c : {Case{R"("PNDMScheduler", "skip_prk_steps": true)", {5, 6, 11, 51}},
                         Case{R"("PNDMScheduler")", {13, 14, 19, 59}},
                         Case{R"("DPMSolverSDEScheduler", "x": -Infinity)", {7, 9, 19, 99}},
-                        Case{R"("HeunDiscreteScheduler")", {7, 9, 19, 99}},
+                        Case{R"("HeunDiscreteScheduler", "x": [-Infinity, NaN])", {7, 9, 19, 99}},
                         Case{R"("KDPM2AncestralDiscreteScheduler")", {7, 9, 19, 99}},
                         Case{R"("DPMSolverMultistepScheduler")", {4, 5, 10, 50}},
                         Case{R"("LCMScheduler")", {4, 5, 10, 50}}}) {

@@ -47,6 +47,12 @@ def scheduled(folder, number, call):
     os.mkdir(os.path.join(copy, "scheduler"))
     with open(os.path.join(copy, "scheduler", "scheduler_config.json"), "w", encoding="utf-8") as file:
         json.dump(call["schedule"], file)
+    index = os.path.join(copy, "model_index.json")
+    with open(index, encoding="utf-8") as file:
+        parts = json.load(file)
+    parts["scheduler"] = ["diffusers", call["schedule"]["_class_name"]]
+    with open(index, "w", encoding="utf-8") as file:
+        json.dump(parts, file)
     return copy
 
 
@@ -225,6 +231,27 @@ class Check(unittest.TestCase):
             rules = self.verdicts(GPT2, "tests/data/config/gpt2/config.json", "--budgets", path, "--dim", "seq=1", "--dim", "batch=1",
                                   "--dim", "past=0", "--dim", "tokens=64")
             self.assertEqual([(r["model"], r["passed"]) for r in rules], [(GPT2, True), ("tests/data/config/gpt2/config.json", True)])
+
+    def test_a_range_of_a_parameter_that_follows_from_others(self):
+        """pixels_high is a formula; at 1, where open parameters are shown, the denoiser has no size."""
+        for name, most in (("pixels_high", 768), ("resolution", 512)):
+            flops = int(number(document("pipeline", DIFFUSION, "--dim", f"{name}={most}")["totals"]["flops"]))
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "onnxflops.toml")
+                for limit, passes in ((flops, True), (flops - 1, False)):
+                    with open(path, "w", encoding="utf-8") as file:
+                        file.write(f'[budget]\nflops = "{limit} FLOP"\n[at]\n{name} = "64..{most}"\n')
+                    (rule,) = self.verdicts(DIFFUSION, "--budgets", path)
+                    self.assertEqual((rule["passed"], int(rule["actual_value"])), (passes, flops), rule)
+
+    def test_a_range_of_what_a_probability_depends_on(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "onnxflops.toml")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write('[budget]\nflops = "9 TFLOP"\n[at]\ndraft = "1..4"\n')
+            result = run("check", SPECULATIVE, "--budgets", path)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn("a probability depends on draft, so [at] takes a number, and no range", result.stderr)
 
     def test_a_range_with_an_end_that_no_model_takes(self):
         with tempfile.TemporaryDirectory() as folder:

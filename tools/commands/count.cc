@@ -434,9 +434,8 @@ absl::Status SaveConfig(const std::string& file, const ModelFiles& models, bool 
 void TellOfPipelines(const std::vector<std::string>& arguments) {
   for (const std::string& path : arguments) {
     if (!IsFolder(path) || !settings::IsPipeline(path)) continue;
-    WriteError(absl::StrCat(Escaped(path),
-                            " is one pipeline of these models: onnxflops pipeline ", Escaped(path),
-                            " counts an answer of it"));
+    WriteError(absl::StrCat(Escaped(path), " is one pipeline of these models: onnxflops pipeline ",
+                            Escaped(path), " counts an answer of it"));
   }
 }
 

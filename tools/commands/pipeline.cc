@@ -163,7 +163,7 @@ std::string WayTo(const std::string& folder, const std::string& file) {
 }
 
 // --init: the stages of a folder, with the numbers of the call.
-absl::StatusOr<ExitCode> WriteStages(const PipelineCall& args, const Bindings& given,
+absl::StatusOr<ExitCode> WriteStages(const PipelineCall& args, const CountOptions& options,
                                      const std::string& swept) {
   if (!swept.empty()) {
     return settings::BadValue("dim", swept, "--init writes one number for each parameter");
@@ -173,8 +173,14 @@ absl::StatusOr<ExitCode> WriteStages(const PipelineCall& args, const Bindings& g
   }
   ASSIGN_OR_RETURN(const std::string text,
                    PipelineOfFolder(args.files[0], WayTo(args.files[0], args.output.file)));
-  ASSIGN_OR_RETURN(const std::string own, WithNumbers(text, given));
-  RETURN_IF_ERROR(LoadPipeline(own, args.files[0]).status());
+  ASSIGN_OR_RETURN(const std::string own, WithNumbers(text, options.bindings));
+  // A file that cannot be counted is not written.
+  if (!options.bindings.empty()) {
+    const std::string file = args.files[0] + "/pipeline.toml";
+    ASSIGN_OR_RETURN(const std::string here, PipelineOfFolder(args.files[0]));
+    ASSIGN_OR_RETURN(const Pipeline pipeline, LoadPipeline(here, file, options.bindings));
+    RETURN_IF_ERROR(CountPipeline(pipeline, options).status());
+  }
   RETURN_IF_ERROR(WriteOutput(own, args.output.file, FilesOfFolder(args.files[0])));
   return kFine;
 }
@@ -184,7 +190,7 @@ absl::StatusOr<ExitCode> RunPipeline(const PipelineCall& args) {
   ASSIGN_OR_RETURN(const CountOptions options, args.Options(&dims));
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
-  if (args.init) return WriteStages(args, options.bindings, dims.empty() ? "" : dims[0].name);
+  if (args.init) return WriteStages(args, options, dims.empty() ? "" : dims[0].name);
   std::vector<SweptSymbol> swept;
   swept.reserve(dims.size());
   for (settings::DimSizes& dim : dims) swept.emplace_back(dim.name, std::move(dim.sizes));
