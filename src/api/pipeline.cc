@@ -202,7 +202,7 @@ class PipelineCounter {
     if (whole == 0) {
       return absl::OutOfRangeError(absl::StrCat(
           Escaped(pipeline_.file),
-          ": the probabilities have no common denominator below 2^60: give them fewer digits"));
+          ": the probabilities have too many digits: their common denominator is above 2^60"));
     }
     Expr sum = 0;
     for (PipelineStageCost& stage : report_.stages) {
