@@ -360,6 +360,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/api/annotate.cc
   src/api/check.cc
   src/api/count.cc
+  src/api/decoder_parts.cc
   src/api/diff.cc
   src/api/diffusion_folder.cc
   src/api/estimate.cc

@@ -24,6 +24,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/types/span.h"
+#include "src/api/decoder_parts.h"
 #include "src/api/diffusion_folder.h"
 #include "src/api/exported_folder.h"
 #include "src/api/load.h"
@@ -486,6 +487,8 @@ std::string WithoutSlashes(std::string path) {
 absl::StatusOr<std::string> OfLayouts(const std::string& folder, const std::string& from) {
   std::vector<std::string> known = {kVisionTitle};
   std::string lacks;
+  ASSIGN_OR_RETURN(std::string parts, DecoderPartsPipeline(folder, from));
+  if (!parts.empty()) return parts;
   ASSIGN_OR_RETURN(std::string multimodal, MultimodalPipeline(folder, from));
   if (!multimodal.empty()) return multimodal;
   for (const Layout& layout : PipelineLayouts()) {

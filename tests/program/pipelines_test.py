@@ -607,6 +607,67 @@ class WholeCalls(unittest.TestCase):
         self.assertEqual(denoisers, {"sd15": 859_520_964, "sdxl": 2_567_463_684, "sd3-medium": 2_028_328_000, "flux-dev": 11_901_408_320})
 
 
+class DecoderParts(unittest.TestCase):
+    """A decoder of ONNX Runtime GenAI that onnx.utils split into four files, run by run against `count` of each file and of the whole decoder."""
+
+    FOLDER = FOLDER + "genai-parts"
+    WHOLE = "models/deployed/llama_tiny_gqa.genai_int4.onnx"
+    PROMPT, TOKENS, ANSWERS = 9, 4, 2
+    RUNS = {"prompt": [(9, 0)], "tokens": [(1, 9), (1, 10), (1, 11)]}  # new tokens, and those in the cache
+
+    def figures(self, file, sizes):
+        totals = document("count", file, *(word for name, size in sizes.items() for word in ("--dim", f"{name}={size}")))["totals"]
+        return [number(totals[key]) for key in ("flops", "macs", "other_flops")]
+
+    def sizes(self, name, tokens, past):
+        batch = {"batch_size": self.ANSWERS}
+        cache = {"past_sequence_length": past, "kv_cache_dim": 64}
+        rows = batch | {"sequence_length": tokens}
+        return {"layer_0": rows | cache | {"total_sequence_length": past + tokens},
+                "layer_1": rows | cache | {"'present-length'(/model/layers.1/attn/GroupQueryAttention)": past + tokens}}.get(name, rows)
+
+    def test_each_file_alone_and_the_whole(self):
+        report = document("pipeline", self.FOLDER, "--dim", f"prompt={self.PROMPT},tokens={self.TOKENS},answers={self.ANSWERS}")
+        parts = ["embeddings", "layer_0", "layer_1", "lm_head"]
+        self.assertEqual([s["name"] for s in report["stages"]], [f"{part} of the {of}" for of in self.RUNS for part in parts])
+        whole = [0, 0, 0]
+        for stage in report["stages"]:
+            part, of = stage["name"].split(" of the ")
+            alone = [sum(column) for column in zip(*(self.figures(f"{self.FOLDER}/{part}.onnx", self.sizes(part, *run)) for run in self.RUNS[of]))]
+            self.assertEqual([number(stage["totals"][key]) for key in ("flops", "macs", "other_flops")], alone, stage["name"])
+        for tokens, past in self.RUNS["prompt"] + self.RUNS["tokens"]:
+            sizes = self.sizes("layer_0", tokens, past)
+            whole = [a + b for a, b in zip(whole, self.figures(self.WHOLE, sizes))]
+        self.assertEqual([number(report["totals"][key]) for key in ("flops", "macs", "other_flops")], whole)
+        self.assertEqual(number(report["totals"]["params"]), number(document("count", self.WHOLE)["totals"]["params"]))
+
+    def test_a_window(self):
+        """Three windows of 64 tokens, after a cache of 2048 - 64; the head reads the last one. A token has a cache of 2047."""
+        with tempfile.TemporaryDirectory() as folder:
+            copy = shutil.copytree(self.FOLDER, os.path.join(folder, "parts"))
+            path = os.path.join(copy, "genai_config.json")
+            with open(path, encoding="utf-8") as file:
+                config = json.load(file)
+            config["model"]["decoder"]["sliding_window"] = {"window_size": 64}
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(config, file)
+            # This export has other axes of the cache; without layers the head reads the embeddings.
+            refused = run("pipeline", copy)
+            self.assertEqual(refused.returncode, 2)
+            self.assertIn("layer_0.onnx: axis 0 of 'past_key_values.0.key' is 'batch_size', which would be 1 and 2", refused.stderr)
+            (parts,) = config["model"]["decoder"]["pipeline"]
+            parts = {name: parts[name] for name in ("embeddings", "lm_head")}
+            config["model"]["decoder"]["pipeline"] = [parts]
+            parts["embeddings"]["output_names_forwarder"] = {parts["embeddings"]["outputs"][0]: parts["lm_head"]["inputs"][0]}
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(config, file)
+            stages = document("pipeline", copy, "--dim", "prompt=129,tokens=4,answers=2")["stages"]
+            self.assertEqual([(s["name"], int(number(s["runs"]))) for s in stages],
+                             [("embeddings of the prompt", 6), ("lm_head of the prompt", 2), ("embeddings of the tokens", 6), ("lm_head of the tokens", 6)])
+            macs = [64 * 512 * 32000 * 2, 512 * 32000 * 6]
+            self.assertEqual([number(s["totals"]["macs"]) for s in stages[1::2]], macs)
+
+
 class Published(unittest.TestCase):
     """Published figures of parts of pipelines: tests/data/published/pipelines.csv."""
 
