@@ -28,7 +28,7 @@
 namespace onnxflops {
 namespace {
 
-constexpr uint8_t kFirstCounted = 250;
+constexpr uint8_t kFirstCounted = 248;  // eight bytes for the eight kinds
 
 // Models by their place in the folder, and where they are from.
 using Parts = std::vector<std::pair<const char*, const char*>>;
@@ -48,7 +48,14 @@ const std::vector<Parts>& Kinds() {
        {"vision.onnx", "sd-tiny/vae_decoder/model.onnx"},
        {"embedding.onnx", "t5-tiny/encoder_model.onnx"}},
       {{"vision_model.onnx", "sd-tiny/vae_decoder/model.onnx"},
-       {"text_model.onnx", "sd-tiny/text_encoder/model.onnx"}}};
+       {"text_model.onnx", "sd-tiny/text_encoder/model.onnx"}},
+      {{"onnx/vision_encoder.onnx", "llava/onnx/vision_encoder.onnx"},
+       {"onnx/embed_tokens.onnx", "llava/onnx/embed_tokens.onnx"},
+       {"onnx/decoder_model_merged.onnx", "llava/onnx/decoder_model_merged.onnx"}},
+      {{"embeddings.onnx", "genai-parts/embeddings.onnx"},
+       {"layer_0.onnx", "genai-parts/layer_0.onnx"},
+       {"layer_1.onnx", "genai-parts/layer_1.onnx"},
+       {"lm_head.onnx", "genai-parts/lm_head.onnx"}}};
   return kinds;
 }
 
