@@ -594,6 +594,7 @@ set(ONNXFLOPS_TOOLS_SOURCES
   tools/commands/estimate.cc
   tools/commands/explain.cc
   tools/commands/git_file.cc
+  tools/commands/git_pipeline.cc
   tools/commands/history.cc
   tools/commands/memory_sweep.cc
   tools/commands/mfu.cc

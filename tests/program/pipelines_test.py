@@ -668,6 +668,110 @@ class DecoderParts(unittest.TestCase):
             self.assertEqual([number(s["totals"]["macs"]) for s in stages[1::2]], macs)
 
 
+class CheckAtARevision(unittest.TestCase):
+    """`check --git` against `pipeline` of the files that were committed."""
+
+    def setUp(self):
+        self.root = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.root)
+        self.repository, self.temporary = (os.path.join(self.root, name) for name in ("repository", "tmp"))
+        os.mkdir(self.temporary)
+        shutil.copytree(DIFFUSION, os.path.join(self.repository, "exports", "sd"))
+        for folder in ("config/gpt2", "pipes"):
+            os.makedirs(os.path.join(self.repository, folder))
+        shutil.copy("tests/data/config/gpt2/config.json", os.path.join(self.repository, "config/gpt2"))
+        shutil.copy(GPT2, os.path.join(self.repository, "pipes"))
+        self.git("init", "-q")
+        self.git("add", "-A")
+        self.git("commit", "-qm", "one")
+        self.whole = shutil.copytree(self.repository, os.path.join(self.root, "committed"))
+
+    def git(self, *words):
+        subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@example.com", *words], cwd=self.repository, check=True, capture_output=True)
+
+    def check(self, path, *options, folder=""):
+        words = [PROGRAM, "check", path, "--git", "HEAD", *(options or ("--max", "flops=+2%")), "--format", "json"]
+        result = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False, cwd=os.path.join(self.repository, folder),
+                                env={**os.environ, "TMPDIR": self.temporary})
+        self.assertEqual(os.listdir(self.temporary), [])
+        return result
+
+    def hold(self, path, folder=""):
+        """The growth of a pipeline since it was committed."""
+        base, head = (number(document("pipeline", os.path.join(root, folder, path))["totals"]["flops"]) for root in (self.whole, self.repository))
+        result = self.check(path, folder=folder)
+        self.assertIn(result.returncode, (0, 1), result.stderr)
+        (rule,) = json.loads(result.stdout)["rules"]
+        self.assertEqual((int(rule["base_value"]), int(rule["actual_value"])), (base, head))
+        self.assertEqual(rule["passed"], head <= base * Fraction("1.02"))
+        return head / base
+
+    def write(self, path, old, new):
+        path = os.path.join(self.repository, path)
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        self.assertIn(old, text)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text.replace(old, new))
+
+    def test_a_file_of_stages(self):
+        self.assertEqual(self.hold("pipes/gpt2.toml"), 1)
+        self.write("pipes/gpt2.toml", "prompt = 512", "prompt = 600")
+        self.assertGreater(self.hold("pipes/gpt2.toml"), 1)
+        self.assertGreater(self.hold("gpt2.toml", folder="pipes"), 1)
+        self.assertGreater(self.hold("../pipes/gpt2.toml", folder="config"), 1)
+
+    def test_a_model_that_it_names(self):
+        """The file of stages is the same, and its model was smaller."""
+        self.write("config/gpt2/config.json", '"n_layer": 12', '"n_layer": 13')
+        self.assertGreater(self.hold("pipes/gpt2.toml"), 1)
+
+    def test_a_folder(self):
+        self.assertEqual(self.hold("exports/sd/"), 1)
+        self.assertEqual(self.hold("sd", folder="exports"), 1)
+        os.mkdir(os.path.join(self.repository, "exports/sd/scheduler"))
+        with open(os.path.join(self.repository, "exports/sd/scheduler/scheduler_config.json"), "w", encoding="utf-8") as file:
+            file.write('{"_class_name": "HeunDiscreteScheduler"}')
+        self.assertGreater(self.hold("exports/sd"), Fraction(3, 2))
+
+    def test_a_folder_with_a_file_of_stages(self):
+        made = subprocess.run([PROGRAM, "pipeline", "exports/sd", "--init", "-o", "exports/sd/pipeline.toml"], cwd=self.repository, check=True)
+        self.assertEqual(made.returncode, 0)
+        self.git("add", "-A")
+        self.git("commit", "-qm", "two")
+        shutil.rmtree(self.whole)
+        shutil.copytree(self.repository, self.whole)
+        self.write("exports/sd/pipeline.toml", "steps = 50", "steps = 60")
+        self.assertGreater(self.hold("exports/sd"), 1)
+
+    def test_what_the_revision_does_not_have(self):
+        shutil.copytree(os.path.join(self.repository, "exports/sd"), os.path.join(self.repository, "exports/new"))
+        shutil.copy(os.path.join(self.repository, "pipes/gpt2.toml"), os.path.join(self.repository, "pipes/new.toml"))
+        for path in ("exports/new", "pipes/new.toml"):
+            result = self.check(path)
+            self.assertEqual((result.returncode, result.stdout), (2, ""))
+            self.assertIn(f"{path}: it is not in revision HEAD; --base-missing ok", result.stderr)
+            result = self.check(path, "--base-missing", "ok", "--max", "flops=+2%")
+            self.assertEqual(json.loads(result.stdout)["rules"][0]["verdict"], "skipped", result.stderr)
+
+    def test_faults_at_the_revision(self):
+        self.write("pipes/gpt2.toml", 'past = "prompt + t"', 'past = "prompts + t"')
+        self.git("commit", "-qam", "two")
+        self.write("pipes/gpt2.toml", 'past = "prompts + t"', 'past = "prompt + t"')
+        result = self.check("pipes/gpt2.toml", "--base-missing", "ok", "--max", "flops=+2%")
+        self.assertEqual(result.returncode, 2)
+        self.assertRegex(result.stderr, r"^onnxflops: HEAD:pipes/gpt2\.toml:\d+:\d+: past 'prompts \+ t': column 1: no parameter is named")
+        self.git("rm", "-q", "--cached", "config/gpt2/config.json")
+        self.git("commit", "-qam", "three")
+        result = self.check("pipes/gpt2.toml", "--base-missing", "ok", "--max", "flops=+2%")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("config/gpt2/config.json: it is not in revision HEAD\n", result.stderr)
+        result = subprocess.run([PROGRAM, "check", "pipes/gpt2.toml", "--git", "nothing", "--max", "flops=+2%"], cwd=self.repository,
+                                capture_output=True, text=True, check=False)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("git finds no such revision", result.stderr)
+
+
 class Published(unittest.TestCase):
     """Published figures of parts of pipelines: tests/data/published/pipelines.csv."""
 

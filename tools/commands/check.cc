@@ -69,6 +69,7 @@
 #include "tools/commands/commands.h"
 #include "tools/commands/each_model.h"
 #include "tools/commands/git_file.h"
+#include "tools/commands/git_pipeline.h"
 #include "tools/commands/model_files.h"
 #include "tools/commands/record_history.h"
 #include "tools/commands/review_arguments.h"
@@ -248,17 +249,30 @@ absl::Status JudgePipeline(const CheckCall& call, const Budgets& budgets, const 
   };
   const BaseModel base = BaseOf(call, path);
   CheckedPipeline checked = {reader(path), path, !base.path.empty(), nullptr};
-  const bool missing = !base.path.empty() && IsMissing(base.path);
-  if (missing && !base.missing_is_fine) {
-    return MissingBase(absl::StrCat(Escaped(base.path), ": it does not exist"));
+  bool missing = !base.path.empty() && IsMissing(base.path);
+  std::optional<GitPipeline> at;
+  if (!base.revision.empty()) {
+    absl::StatusOr<GitPipeline> laid = GitPipeline::Lay(base.revision, base.path);
+    missing = absl::IsNotFound(laid.status());
+    if (!laid.ok() && !missing) return laid.status();
+    if (laid.ok()) at.emplace(*std::move(laid));
   }
-  if (!base.path.empty() && !missing) {
+  if (missing && !base.missing_is_fine) {
+    return MissingBase(
+        base.revision.empty()
+            ? absl::StrCat(Escaped(base.path), ": it does not exist")
+            : absl::StrCat(Escaped(base.path), ": it is not in revision ", Escaped(base.revision)));
+  }
+  if (at) {
+    checked.base = [&at](const Bindings& given) { return at->Read(given); };
+  } else if (!base.path.empty() && !missing) {
     if (!settings::IsPipelineFile(base.path) && !IsFolder(base.path)) {
       return OnlyOneIsPipeline(path, base.path);
     }
     checked.base = reader(base.path);
   }
-  const absl::Status judged = CheckPipeline(checked, budgets, call.run, asked, report);
+  absl::Status judged = CheckPipeline(checked, budgets, call.run, asked, report);
+  if (at) judged = at->Named(judged);
   return checked.has_base ? judged : WithBaseHint(judged);
 }
 
@@ -511,7 +525,6 @@ absl::Status RequirePipelineCall(const CheckLine& args, const ModelFiles& files)
   if (pipeline == files.files.end()) return absl::OkStatus();
   RETURN_IF_ERROR(settings::RequirePipelineSizes(args.sizes));
   const std::pair<const char*, bool> others[] = {
-      {"--git is", !args.git.empty()},
       {"--review is", !args.review.file.empty()},
       {"--record is", !args.record.file.empty()},
       {"--backward is", args.training.backward != settings::TrainingArguments().backward},
@@ -521,7 +534,7 @@ absl::Status RequirePipelineCall(const CheckLine& args, const ModelFiles& files)
     if (!is_given) continue;
     return absl::InvalidArgumentError(absl::StrCat(
         Escaped(pipeline->path), ": a pipeline; ", name,
-        " for models. --max and --budgets limit a pipeline, --against compares it",
+        " for models. --max and --budgets limit a pipeline, --against and --git compare it",
         IsFolder(pipeline->path) ? "; DIR/**/*.onnx names the models in a folder" : ""));
   }
   return absl::OkStatus();

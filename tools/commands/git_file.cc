@@ -191,26 +191,47 @@ std::string FolderForGit(const std::string& path) {
   return repository.ok() && repository->ok ? folder : ExistingFolder(path);
 }
 
+// The commit of a revision, in the repository of a folder.
+absl::StatusOr<std::string> CommitOf(const std::string& revision, const std::string& folder) {
+  ASSIGN_OR_RETURN(const GitRun known,
+                   RunGit(folder, {"rev-parse", "--verify", "--quiet", revision + "^{commit}"}));
+  if (known.ok) return Beginning(known.output);
+  ASSIGN_OR_RETURN(const GitRun repository, RunGit(folder, {"rev-parse", "--git-dir"}));
+  return settings::BadValue(
+      "git", revision,
+      repository.ok
+          ? absl::StrCat("git finds no such revision in the repository of ", Quoted(folder))
+          : absl::StrCat(Quoted(folder), " is in no repository that git reads"));
+}
+
+// A revision must not look like an option or contain a file name.
+absl::Status CheckRevision(const std::string& revision) {
+  if (!revision.empty() && revision[0] != '-' && !absl::StrContains(revision, ':')) {
+    return absl::OkStatus();
+  }
+  return settings::BadValue("git", revision, "it should be a revision, as HEAD~1 or main");
+}
+
+// The whole output, at most `most` bytes.
+absl::StatusOr<std::string> AllOf(const File& file, size_t most) {
+  std::string text(most + 1, '\0');
+  size_t size = 0;
+  for (ssize_t n = 0; size < text.size(); size += static_cast<size_t>(n)) {
+    n = read(file.fd, text.data() + size, text.size() - size);
+    if (n <= 0) break;
+  }
+  if (size > most) return absl::OutOfRangeError("too many files to read at a revision");
+  text.resize(size);
+  return text;
+}
+
 }  // namespace
 
 absl::StatusOr<int> OpenGitFile(const std::string& revision, const std::string& path) {
-  // A revision must not look like an option or contain a file name.
-  if (revision.empty() || revision[0] == '-' || absl::StrContains(revision, ':')) {
-    return settings::BadValue("git", revision, "it should be a revision, as HEAD~1 or main");
-  }
+  RETURN_IF_ERROR(CheckRevision(revision));
   const std::string folder = FolderForGit(path);
-  ASSIGN_OR_RETURN(const GitRun known,
-                   RunGit(folder, {"rev-parse", "--verify", "--quiet", revision + "^{commit}"}));
-  if (!known.ok) {
-    ASSIGN_OR_RETURN(const GitRun repository, RunGit(folder, {"rev-parse", "--git-dir"}));
-    return settings::BadValue(
-        "git", revision,
-        repository.ok
-            ? absl::StrCat("git finds no such revision in the repository of ", Quoted(folder))
-            : absl::StrCat(Quoted(folder), " is in no repository that git reads"));
-  }
-  ASSIGN_OR_RETURN(const std::string blob,
-                   FindBlob(folder, Beginning(known.output), revision, path));
+  ASSIGN_OR_RETURN(const std::string commit, CommitOf(revision, folder));
+  ASSIGN_OR_RETURN(const std::string blob, FindBlob(folder, commit, revision, path));
   ASSIGN_OR_RETURN(const GitRun size, RunGit(folder, {"cat-file", "-s", blob}));
   int64_t bytes = 0;
   if (absl::SimpleAtoi(Beginning(size.output), &bytes) && bytes > kMaxTextBytes) {
@@ -223,6 +244,32 @@ absl::StatusOr<int> OpenGitFile(const std::string& revision, const std::string& 
   const std::string object = LfsObject(Beginning(file.output));
   if (!object.empty()) return OpenLfsObject(folder, object, revision, path);
   return std::exchange(file.output.fd, -1);
+}
+
+absl::StatusOr<std::vector<std::string>> GitFilesBelow(const std::string& revision,
+                                                       const std::string& path) {
+  constexpr size_t kMostBytes = size_t{1} << 20;
+  RETURN_IF_ERROR(CheckRevision(revision));
+  const std::string below = path + "/";
+  const std::string folder = FolderForGit(below);
+  ASSIGN_OR_RETURN(const std::string commit, CommitOf(revision, folder));
+  const std::string name = "./" + (folder == "." ? below : below.substr(folder.size()));
+  ASSIGN_OR_RETURN(const GitRun tree,
+                   RunGit(folder, {"ls-tree", "-r", "-z", "--name-only", commit, "--", name}));
+  if (!tree.ok) return NotInThisClone(revision, path);
+  absl::StatusOr<std::string> text = AllOf(tree.output, kMostBytes);
+  if (!text.ok()) {
+    return WithMessage(text.status(), absl::StrCat(Escaped(path), ": ", text.status().message()));
+  }
+  // Names are from `folder`.
+  const std::string before = name.substr(2);
+  std::vector<std::string> files;
+  for (const absl::string_view file : absl::StrSplit(*text, '\0', absl::SkipEmpty())) {
+    if (absl::StartsWith(file, before)) files.emplace_back(file.substr(before.size()));
+  }
+  if (!files.empty()) return files;
+  return absl::NotFoundError(
+      absl::StrCat(Escaped(path), ": it is not in revision ", Escaped(revision)));
 }
 
 std::string HeadCommit(const std::string& path) {

@@ -3,6 +3,7 @@
 #define ONNXFLOPS_TOOLS_COMMANDS_GIT_FILE_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -15,6 +16,11 @@ namespace onnxflops::tools {
 // Errors: NotFound if the revision does not have the file; InvalidArgument if there is no such
 // revision, object, repository or git; OutOfRange above kMaxTextBytes.
 absl::StatusOr<int> OpenGitFile(const std::string& revision, const std::string& path);
+
+// The files below a folder at a revision, by their paths from that folder. Errors: those of
+// OpenGitFile; NotFound if the revision has none there; OutOfRange for too many.
+absl::StatusOr<std::vector<std::string>> GitFilesBelow(const std::string& revision,
+                                                       const std::string& path);
 
 // The hash of the commit that is checked out in the repository of a file; "" if git finds none:
 // outside a repository, before its first commit, without git. Like OpenGitFile it runs no program
