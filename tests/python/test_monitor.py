@@ -254,6 +254,14 @@ def test_samples_of_different_lengths(gpt2):
         assert padding == (0 if "cu_seqlens" in given else pytest.approx(1 - 829 / (3 * 512)))
 
 
+def test_tensors_without_numbers(gpt2):
+    torch = need("torch")[0]
+    perf = Perf(gpt2, peak=1e15, every=1)
+    for given in ({"lengths": torch.empty(3, device="meta")}, {"cu_seqlens": torch.empty(3, device="meta")}):
+        with pytest.raises(onnxflops.InvalidError, match="on the meta device, which has no numbers"):
+            perf.step(**given)
+
+
 def test_grids_of_images(qwen):
     """Images of different sizes, and the same text for each or not."""
     lengths, grids = [40, 7], [[1, 8, 12], [3, 4, 2]]

@@ -284,6 +284,52 @@ def test_positions_of_a_piece_of_a_row():
         assert rows_of({"position_ids": torch.tensor([places])}).lengths == lengths
 
 
+def test_positions_of_several_packed_rows(gpt2):
+    """Each row has its own samples, as the masks of transformers have them; one row of positions is that of all."""
+    torch = need("torch", "transformers")[0]
+    from onnxflops._batch import rows_of, told_by
+    from transformers.masking_utils import find_packed_sequence_indices
+
+    ids = torch.ones(2, 8, dtype=torch.long)
+    both = torch.tensor([[0, 1, 2, 3, 4, 0, 1, 2], [0, 1, 0, 1, 2, 3, 4, 5]])
+    for places in (both, both[:1]):
+        numbers = find_packed_sequence_indices(places.expand(2, -1))
+        lengths = [int(n) for row in numbers for n in row.unique_consecutive(return_counts=True)[1]]
+        flops, _, sums = batch_sums(gpt2, {"input_ids": ids, "position_ids": places})
+        assert flops == sum(2 * gpt2.count(batch=1, seq=n).macs for n in lengths)
+        assert (sums.samples, sums.tokens, sums.places) == (4, 16, 16)
+    assert rows_of(told_by({"position_ids": both.expand(3, -1, -1)})).lengths == [5, 3, 2, 6]  # on three axes
+    assert rows_of(told_by({"input_ids": ids, "position_ids": torch.arange(8).expand(2, -1)})) is None  # a rectangle
+
+
+def test_padding_of_positions():
+    """Positions that stand still at the end of a row are padding; so is a last sample of one token, again and again, without labels."""
+    torch = need("torch")[0]
+    from onnxflops._batch import rows_of, told_by
+    from onnxflops._errors import InvalidError
+
+    def lengths(places, **more):
+        tensors = {name: torch.tensor(x) for name, x in {"position_ids": places, **more}.items()}
+        ids = tensors.pop("input_ids", torch.ones_like(tensors["position_ids"]))
+        return rows_of(told_by({"input_ids": ids, **tensors}, None, StepWorkOfText()))
+
+    class StepWorkOfText:
+        decoder = audio = ""
+
+    assert lengths([[0, 1, 2, 0, 1, 0, 0, 0]]) == ([3, 2], True, 8, None)
+    assert lengths([[0, 1, 2, 3, 3, 3]]) == ([4], True, 6, None)
+    assert lengths([[2, 3, 4, 1, 1, 1]]) == ([3], True, 6, None)  # of RoBERTa
+    assert lengths([[0, 1, 2, 3], [0, 1, 0, 0]]) == ([4, 2], False, 8, None)
+    assert lengths([[0, 1, 0, 1], [0, 0, 0, 0]]) == ([2, 2], True, 8, None)
+    assert lengths([[0, 1, 2, 0]]) == ([3, 1], True, 4, None)  # a sample of one token
+    labels = {"labels": [[5, 6, 7, -100]], "input_ids": [[5, 6, 7, 0]]}
+    assert lengths([[0, 1, 2, 0]], **labels) == ([3], True, 4, None)
+    assert lengths([[0, 1, 0, 1]], labels=[[5, 6, -100, -100]], input_ids=[[5, 6, 0, 0]]) == ([2], True, 4, None)
+    assert lengths([[0, 1, 0, 1]], labels=[[5, 6, -100, -100]], input_ids=[[5, 6, 7, 8]]) == ([2, 2], True, 4, None)  # a prompt
+    with pytest.raises(InvalidError, match="position_ids of padding alone"):
+        lengths([[0, 0, 0]])
+
+
 def test_positions_of_all_rows(gpt2):
     """One row of positions is that of every row of tokens."""
     torch = need("torch")[0]

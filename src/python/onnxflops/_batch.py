@@ -70,9 +70,11 @@ def told_by(batch: Any, config: Any = None, work: Optional[StepWork] = None) -> 
         if texts is None and labels is not None and len(labels.shape) == 2:
             texts = labels != _NO_LABEL
     spots = _spots(tensor("mm_token_type_ids"), ids, config)
+    positions = tensor("position_ids")
     tokens = ids if ids is not None else tensor("inputs_embeds")
     found.update(
-        position_ids=tensor("position_ids"),
+        position_ids=positions,
+        blank=None if positions is None or mask is not None or work is None or work.decoder else _blank(labels, ids),
         input_ids=None if ids is None else ids.bool(),
         attention_mask=None if mask is None or len(mask.shape) > 2 else _marks(mask),
         pairs=None if mask is None or len(mask.shape) <= 2 else list(mask.shape),  # of a mask of pairs of tokens
@@ -90,11 +92,8 @@ def rows_of(told: dict[str, Any], by_shapes: bool = False) -> Optional[Rows]:
     spots, ends = told.get("mm_token_type_ids"), told.get("cu_seq_lens_q")
     if spots is not None and mask is not None and spots.shape != mask.shape:
         raise InvalidError(f"a batch has mm_token_type_ids {list(spots.shape)} beside attention_mask {list(mask.shape)}")
-    one_row = ids is None or ids.shape[0] == 1  # else one row of positions is that of every row
-    if ends is None and places is not None and mask is None and one_row and _is_one_row(places):
-        planes = [plane[0].tolist() for plane in (places if len(places.shape) == 3 else places[None])]
-        columns = list(zip(*planes))  # they begin again with each sample; the first plane never falls within one
-        ends = [i for i, x in enumerate(columns) if x == columns[0] or x[0] < columns[i - 1][0]] + [len(columns)]
+    if ends is None and places is not None and mask is None and (rows := _placed(told)) is not None:
+        return rows
     if ends is not None:
         bounds = _bounds(ends, told.get("places"))
         spans = [(a, b) for a, b in zip(bounds, bounds[1:]) if b > a]
@@ -125,9 +124,47 @@ def lists_of(told: dict[str, Any], work: StepWork, sizes: Mapping[str, int], giv
     return found
 
 
-def _is_one_row(places: Any) -> bool:
-    """[1, n], or [3 or 4, 1, n] with a position on each axis of an image."""
-    return len(places.shape) in (2, 3) and places.shape[-2] == 1 and places.shape[-1] > 0
+def _placed(told: dict[str, Any]) -> Optional[Rows]:
+    """By positions, [rows, n], or [3 or 4, rows, n] with one on each axis of an image: they begin again with each sample of a row.
+
+    None if each row is one sample without padding, or if nothing tells the rows.
+    """
+    places, ids, spots, blank = (told.get(name) for name in ("position_ids", "input_ids", "mm_token_type_ids", "blank"))
+    if len(places.shape) not in (2, 3) or places.shape[-1] == 0:
+        return None
+    planes = (places if len(places.shape) == 3 else places[None]).tolist()
+    count = len(planes[0]) if ids is None else int(ids.shape[0])
+    if len(planes[0]) not in (1, count):
+        return None
+    tokens = count * int(places.shape[-1])
+    marks = None if spots is None or spots.numel() != tokens else spots.reshape(count, -1).tolist()
+    blanks = None if blank is None or blank.numel() != tokens else blank.tolist()
+    lengths, images, shared = list[int](), list[int](), count == 1
+    for i in range(count):  # a single row of positions is that of every row of tokens
+        spans = _spans([plane[i % len(plane)] for plane in planes], None if blanks is None else blanks[i])
+        lengths += [b - a for a, b in spans]
+        images += [0 if marks is None else sum(marks[i][a:b]) for a, b in spans]
+        shared = shared or len(spans) > 1
+    if not lengths:
+        raise InvalidError("a batch has position_ids of padding alone: they go up from 0 within each sample")
+    if not shared and sum(lengths) == tokens:
+        return None
+    return Rows(lengths, shared, tokens, None if spots is None else images)
+
+
+def _spans(planes: list[list[int]], blank: Optional[list[int]]) -> list[tuple[int, int]]:
+    """The samples of a row: where each begins and ends. What stands still at the end, or is blank there, is padding."""
+    columns = list(zip(*planes))  # the first plane never falls within a sample
+    begins = [i for i, x in enumerate(columns) if i == 0 or x == columns[0] or x[0] < columns[i - 1][0]]
+    end = len(columns)
+    while end > 1 and columns[end - 2] == columns[-1]:
+        end -= 1
+    still = end - 1 if end - 1 in begins else end  # the first of these may be the last token of a sample
+    end = still if end < len(columns) else len(columns)
+    begins = [i for i in begins if i < end]
+    while blank is not None and begins and all(blank[begins[-1] : end]):
+        end = begins.pop()
+    return list(zip(begins, [*begins[1:], end]))
 
 
 def _bounds(ends: Any, places: Optional[int]) -> list[int]:
@@ -151,6 +188,13 @@ def _check_shape(mask: Any, ids: Any, places: Optional[int]) -> None:
 def _short(values: list[int]) -> str:
     most = 8
     return str(values) if len(values) <= most else f"{str(values[:most])[:-1]}, ...]"
+
+
+def _blank(labels: Any, ids: Any) -> Any:
+    """Where a token may be padding: nothing is learnt from it, and it is the last one of its row."""
+    if labels is None or ids is None or len(ids.shape) != 2 or labels.shape != ids.shape or ids.shape[1] == 0:
+        return None
+    return ((labels == _NO_LABEL) & (ids == ids[:, -1:])).byte()
 
 
 def _marks(mask: Any) -> Any:

@@ -50,8 +50,10 @@ Reduce = Callable[[Sequence[float]], Sequence[float]]
 
 def _is_on_device(values: Any) -> bool:
     """Whether reading it waits for a device."""
-    device = getattr(values, "device", None)
-    return hasattr(values, "tolist") and device is not None and not str(getattr(device, "type", device)).startswith("cpu")
+    device = str(getattr(getattr(values, "device", None), "type", getattr(values, "device", "cpu")))
+    if hasattr(values, "tolist") and device == "meta":
+        raise InvalidError("a step has a tensor on the meta device, which has no numbers: give the sizes of a real batch")
+    return hasattr(values, "tolist") and device != "None" and not device.startswith("cpu")
 
 
 def _check_samples(lists: Mapping[str, Sequence[int]]) -> None:
