@@ -253,11 +253,12 @@ absl::Status Monitor::ReadRanks(StepRecord* record, std::vector<std::string>* pr
 }
 
 void Monitor::Compare(absl::string_view what, double one, double other, std::string text,
-                      std::vector<std::string>* problems) {
-  constexpr double kTolerance = 1.2;  // for rounded figures, and means over other steps
+                      std::vector<std::string>* problems, bool is_exact) {
+  constexpr double kSpread = 1.2;  // of rounded figures, and of means over other steps
   constexpr int kEnough = 3;
+  const double tolerance = is_exact ? 1 : kSpread;
   Doubt& doubt = doubts_[std::string(what)];
-  if (one <= kTolerance * other && other <= kTolerance * one) {
+  if (one <= tolerance * other && other <= tolerance * one) {
     doubt.in_a_row = 0;
     doubt.ever_agreed = true;
     return;
@@ -306,18 +307,40 @@ void Monitor::CompareRates(const StepRecord& record, const Items& items, double 
   compare("steps_per_second", record.steps_per_second, absl::int128(1));
   compare("samples_per_second", record.samples_per_second, items.samples);
   compare("tokens_per_second", record.tokens_per_second, items.tokens);
+  CompareTokens(record, items, problems);
+}
+
+void Monitor::CompareTokens(const StepRecord& record, const Items& items,
+                            std::vector<std::string>* problems) {
   if (!record.tokens || !items.places || *items.places <= 0) return;
   const double tokens = static_cast<double>(*record.tokens);
   const double places = static_cast<double>(*items.places);
-  const bool has_lengths = !record.lengths.empty();
-  Compare(
-      "tokens", std::max(tokens, places), places,
-      fmt::format("{} is {}, more than {} = {}: {}", monitor::NameOf(record, "tokens"),
-                  *record.tokens, has_lengths ? "the sum over samples" : "batch x length",
-                  Int128ToString(*items.places),
-                  has_lengths ? "the latter is used"
-                              : "FLOPs are of the latter, perf/tokens_per_second of the former"),
-      problems);
+  const bool is_more = *record.tokens > *items.places;
+  // Differences of totals are rounded.
+  const bool is_of_step = record.names.contains("tokens");
+  const bool of_one = options_.devices > 1 &&
+                      monitor::IsNear(tokens * static_cast<double>(options_.devices), places);
+  const absl::string_view hint = of_one ? "; the former may be that of one device" : "";
+  const std::string text =
+      absl::StrCat(monitor::NameOf(record, is_of_step ? "tokens" : "tokens_total"), " is ",
+                   *record.tokens, is_more ? ", more than " : ", less than ");
+  const std::string sum = Int128ToString(*items.places);
+  if (!record.lengths.empty()) {
+    Compare("tokens", tokens, places,
+            absl::StrCat(text, "the sum over samples = ", sum, ": the latter is used", hint),
+            problems, is_of_step && !is_more);
+    return;
+  }
+  // Of other models, the tokens may be those of a part.
+  const bool is_text = work_.sequences.size() <= 1 && work_.image_tokens.is_zero();
+  if (!is_more && (!is_text || !HasRectangle(record))) return;
+  Compare("tokens", tokens, places,
+          absl::StrCat(text, "batch x length = ", sum,
+                       is_more ? ": FLOPs are of the latter, perf/tokens_per_second of the former"
+                               : ": the rest is padding (perf/padding), which FLOPs include; "
+                                 "lengths count each sample without it",
+                       hint),
+          problems, is_of_step && is_more && is_text);
 }
 
 int64_t Monitor::Measure(const StepRecord& record, double* seconds,
@@ -488,6 +511,10 @@ std::optional<absl::int128> Monitor::FlopsOfImages(const StepRecord& record, con
 // batch and exactly one matching open length, or other sizes are missing.
 std::optional<absl::int128> Monitor::FlopsOfSamples(const StepRecord& record,
                                                     std::vector<std::string>* problems) const {
+  if (const std::string bound = BoundSizeOf(record); !bound.empty()) {
+    problems->push_back(absl::StrCat(bound, ": no utilisation of this step"));
+    return std::nullopt;
+  }
   const std::vector<std::string> symbols = work_.flops.Symbols();
   SampleSizes sizes = {.count = work_.batch, .packed = record.packed};
   Bindings others;
@@ -524,7 +551,7 @@ std::optional<absl::int128> Monitor::FlopsOfSamples(const StepRecord& record,
 
 std::optional<absl::int128> Monitor::FlopsOf(const StepRecord& record, Bindings* sizes,
                                              std::vector<std::string>* problems) const {
-  for (const char* const list : {"lengths", "grid_thw", "audio"}) {
+  for (const char* const list : {"lengths", "grid_thw", "audio", "sizes"}) {
     if (record.faulty.contains(list)) return std::nullopt;  // its fault is told
   }
   const bool has_audio = record.names.contains("audio");
@@ -631,6 +658,8 @@ void Monitor::Add(const StepRecord& record, int64_t steps, double seconds,
   AddTo(items.tokens, steps, &window_.tokens, &window_.has_tokens, &totals_.tokens);
   AddTo(items.samples, steps, &window_.samples, &window_.has_samples, &totals_.samples);
   AddTo(items.images, steps, &window_.image_tokens, &window_.has_images, &totals_.image_tokens);
+  absl::int128 ignored = 0;
+  AddTo(PlacesOf(record, items), steps, &window_.places, &window_.has_places, &ignored);
   AddTo(items.frames, steps, &window_.audio_frames, &window_.has_frames, &totals_.audio_frames);
 }
 
@@ -668,6 +697,7 @@ absl::StatusOr<std::optional<MonitorPoint>> Monitor::Take(const StepRecord& give
     return std::nullopt;
   }
   if (!Follows(record, problems)) return std::nullopt;
+  CheckTogether(&record, problems);
   double seconds = 0;
   const int64_t steps = Measure(record, &seconds, problems);
   if (steps > 0) Add(record, steps, seconds, problems);
@@ -705,6 +735,9 @@ MonitorPoint Monitor::MakePoint() {
     point.steps_per_second = steps / window_.seconds;
     if (window_.has_tokens) {
       point.tokens_per_second = window_.tokens / window_.seconds;
+    }
+    if (window_.has_tokens && window_.has_places && window_.places > window_.tokens) {
+      point.padding = 1 - window_.tokens / window_.places;
     }
     if (window_.has_tokens && window_.has_images) {
       point.image_tokens_per_second = window_.image_tokens / window_.seconds;

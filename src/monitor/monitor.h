@@ -65,6 +65,7 @@ struct MonitorPoint {
   std::optional<double> text_tokens_per_second, image_tokens_per_second;
   // Of audio: frames, and seconds of sound where the model tells how many frames they have.
   std::optional<double> audio_frames_per_second, audio_seconds_per_second;
+  std::optional<double> padding;     // the part of the tokens that is padding, if there is any
   std::optional<int64_t> mfu_age;    // steps since it was measured
   std::vector<std::string> reasons;  // why it may be above 1
   bool lower_bound = false;          // `mfu` misses uncounted work
@@ -96,9 +97,10 @@ class Monitor {
   // Measurements since the last point.
   struct Window {
     double seconds = 0, flops = 0, tokens = 0, samples = 0, image_tokens = 0, audio_frames = 0;
+    double places = 0;  // of tokens and padding
     int64_t steps = 0;
     bool has_flops = true, has_tokens = true, has_samples = true, has_images = true;
-    bool has_frames = true;
+    bool has_frames = true, has_places = true;
   };
 
   struct Items {  // of a step
@@ -126,12 +128,26 @@ class Monitor {
   void Tell(std::string text, std::vector<std::string>* problems);
   // `text` says how `one` and `other` differ, if they do.
   void Compare(absl::string_view what, double one, double other, std::string text,
-               std::vector<std::string>* problems);
+               std::vector<std::string>* problems, bool is_exact = false);
+  void CompareTokens(const StepRecord& record, const Items& items,
+                     std::vector<std::string>* problems);
   void CompareTimes(const StepRecord& record, int64_t stride, std::vector<std::string>* problems);
   void CompareRates(const StepRecord& record, const Items& items, double step_seconds,
                     std::vector<std::string>* problems);
   // Takes out lengths that the model has no positions for.
   void CheckLengths(StepRecord* record, std::vector<std::string>* problems) const;
+  // Takes out what cannot be true together, and tells doubts.
+  void CheckTogether(StepRecord* record, std::vector<std::string>* problems);
+  std::string WrongTokens(const StepRecord& record) const;
+  // "--dim seq=100 is given, and ...": of a size that each sample has itself; "" without one.
+  std::string BoundSizeOf(const StepRecord& record) const;
+  static bool IsMaskSum(const StepRecord& record);
+  // Of the padded batch, where the model has one open length.
+  std::optional<int64_t> RowLengthOf(const StepRecord& record) const;
+  // True if batch and length are known without the tokens of the step.
+  bool HasRectangle(const StepRecord& record) const;
+  // The tokens of a step with its padding.
+  std::optional<absl::int128> PlacesOf(const StepRecord& record, const Items& items) const;
   // True if the record continues the last one; resets if the steps start again.
   bool Follows(const StepRecord& record, std::vector<std::string>* problems);
   // The number of steps that the record's time covers, and their duration; 0 if unknown.

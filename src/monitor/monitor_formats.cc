@@ -41,6 +41,7 @@ std::vector<std::pair<absl::string_view, double>> Figures(const MonitorPoint& po
   add("perf/tokens_per_second_image", point.image_tokens_per_second);
   add("perf/frames_per_second_audio", point.audio_frames_per_second);
   add("perf/seconds_per_second_audio", point.audio_seconds_per_second);
+  add("perf/padding", point.padding);
   add("perf/samples_per_second", point.samples_per_second);
   add("perf/flops_per_second", point.flops_per_second);
   return figures;
@@ -98,6 +99,7 @@ std::string ToPrometheus(const MonitorPoint& point, const MonitorTotals& totals,
   gauge("frames_per_second_audio", "Frames of audio in a second.", point.audio_frames_per_second);
   gauge("seconds_per_second_audio", "Seconds of audio in a second.",
         point.audio_seconds_per_second);
+  gauge("padding_ratio", "The part of the tokens that is padding, as a part of 1.", point.padding);
   gauge("samples_per_second", "Samples in a second, of all devices.", point.samples_per_second);
   gauge("flops_per_second", "FLOP/s of the model on all devices.", point.flops_per_second);
   return out;

@@ -13,6 +13,7 @@
 namespace onnxflops {
 
 Monitor::Items Monitor::ItemsOf(const StepRecord& record, const Bindings& sizes) const {
+  if (record.faulty.contains("sizes")) return {};
   Items items = ItemsBesideAudio(record, sizes);
   if (!record.audio.empty()) {
     const absl::StatusOr<AudioRows> rows = RowsOfAudio(work_.audio, record.audio);

@@ -34,6 +34,7 @@
 #include "src/base/json_reader.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
+#include "src/base/quote.h"
 #include "src/hardware/utilisation.h"
 #include "src/render/format.h"
 
@@ -50,6 +51,7 @@ struct LogField {
   size_t other_item = 0;           // counted from 1: the first of a list that is no whole number
   const nlohmann::json* json = nullptr;
   absl::string_view line = {};  // of JSON that is one line
+  std::string cell = {};        // of CSV, if it is no list
 };
 
 namespace monitor {
@@ -170,6 +172,16 @@ LogField FieldOf(const std::string& name, const nlohmann::json& value) {
 }
 
 std::string FaultOfLengths(const LogField& field, bool packed) {
+  const bool is_json = field.json != nullptr && !field.json->is_array();
+  if (is_json || !field.cell.empty()) {
+    const absl::string_view form = packed ? "[0,512,812,829]" : "[512,300,17]";
+    const absl::string_view quote = is_json ? "" : "\"";
+    return absl::StrCat(field.name, " is ",
+                        is_json ? Escaped(field.json->dump(
+                                      -1, ' ', false, nlohmann::json::error_handler_t::replace))
+                                : Escaped(field.cell),
+                        ", and no list of lengths, as ", quote, form, quote);
+  }
   if (packed && field.other_item == 0) return absl::StrCat(field.name, " does not go up from 0");
   const auto low =
       std::find_if(field.list.begin(), field.list.end(), [](int64_t length) { return length < 1; });
@@ -572,7 +584,9 @@ LogField FieldOfCell(const std::string& name, const std::string& cell,
       return field;
     }
   }
-  return FieldOfCell(name, cell);
+  LogField field = FieldOfCell(name, cell);
+  field.cell = cell;
+  return field;
 }
 
 // "iter 20: loss 2.31, time 410.5ms, mfu 31.2%", as nanoGPT prints it.

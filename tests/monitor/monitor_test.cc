@@ -186,12 +186,21 @@ TEST(MonitorTest, ListsInAllForms) {
   const std::pair<std::string, const char*> logs[] = {
       {absl::StrCat("\xEF\xBB\xBF", kStep, R"("batch": 1, "seq": 3})"), "1 1.5 0;"},
       {"\xEF\xBB\xBFstep;step_seconds;batch;seq\n1;2;1;3", "1 1.5 0;"},
-      {"step,step_seconds,lengths\n1,2,\"[1,2]\"", "1 1.5 0;"},
-      {"step;step_seconds;cu_seqlens\n1;2;[0, 1, 3]", "1 1.5 0;"},
+      {"step,step_seconds,lengths\n1,2,\"[1,2]\"",
+       "lengths is read as that of the whole step, on 2 devices;1 1.5 0;"},
+      {"step;step_seconds;cu_seqlens\n1;2;[0, 1, 3]",
+       "cu_seqlens is read as that of the whole step, on 2 devices;1 1.5 0;"},
       {"step,step_seconds,lengths\n1,2,\"[1,nan]\"",
-       "lengths is no list of lengths of 1 or more;1 -1 -1;"},
+       "lengths is [1,nan], and no list of lengths, as \"[512,300,17]\";1 -1 -1;"},
+      {"step,step_seconds,lengths\n1,2,512",
+       "lengths is 512, and no list of lengths, as \"[512,300,17]\";1 -1 -1;"},
+      {absl::StrCat(kStep, R"("lengths": "1,2"})"),
+       "lengths is \"1,2\", and no list of lengths, as [512,300,17];1 -1 -1;"},
+      {absl::StrCat(kStep, R"("cu_seqlens": 3})"),
+       "cu_seqlens is 3, and no list of lengths, as [0,512,812,829];1 -1 -1;"},
       {absl::StrCat(kStep, R"("lengths": [1, 2], "batch": 2, "seq": 2})"), "1 1.5 0;"},
-      {absl::StrCat(kStep, R"("lengths": [1, 2], "cu_seqlens": [0, 1, 3]})"), "1 1.5 0;"},
+      {absl::StrCat(kStep, R"("lengths": [1, 2], "cu_seqlens": [0, 1, 3]})"),
+       "lengths is read as that of the whole step, on 2 devices;1 1.5 0;"},
       {absl::StrCat(kStep, R"("lengths": [1, 2], "cu_seqlens": [0, 2, 3]})"),
        "lengths and cu_seqlens are of different samples;1 -1 -1;"},
       {absl::StrCat(kStep, R"("lengths": [0, 4], "batch": 2, "seq": 4})"),
@@ -206,7 +215,11 @@ TEST(MonitorTest, ListsInAllForms) {
 
 // The line is the first that has other tokens than its samples, and the rate is of the samples.
 TEST(MonitorTest, TokensBesideLengths) {
-  Monitor monitor = TokenMonitor(1);
+  StepWork work;
+  work.flops = *ParseExpr("10*batch*seq");
+  work.batch = "batch";
+  work.sequences = {"seq"};
+  Monitor monitor(work, {.every = 1, .devices = 1, .peak = 5});
   std::vector<std::string> problems;
   for (const auto& [step, line] :
        {std::pair("1", R"("tokens": 9})"), std::pair("2", R"("x": 1})")}) {
@@ -629,8 +642,8 @@ TEST(MonitorTest, FiguresThatContradictEachOther) {
       {Thrice(R"("step_time": 2, "samples_per_second": 0.25)"),
        "samples_per_second is 0.25, and 1 in 2 s are 0.5: the latter is used; the former may be "
        "that of one device;40 0.5 0;"},
-      {Thrice(R"("step_time": 2, "mask_sum": 9)"),
-       "mask_sum is 9, more than batch x length = 1: FLOPs are of the latter, "
+      {Thrice(R"("step_time": 2, "tokens": 9)"),
+       "tokens is 9, more than batch x length = 1: FLOPs are of the latter, "
        "perf/tokens_per_second of the former;40 0.5 0;"},
       {Thrice(R"("step_time": 2, "steps_per_second": 0.5, "samples_per_second": 0.5)"),
        "40 0.5 0;"},
@@ -641,6 +654,106 @@ TEST(MonitorTest, FiguresThatContradictEachOther) {
        "tokens_per_second is 5, and 1 in 2 s are 0.5: the latter is used;1 0.5 0;"},
   };
   for (const auto& [log, expected] : logs) EXPECT_EQ(Watch(log, 100), expected) << log;
+}
+
+// What a monitor finds wrong with a line of one device, and the line's MFU and padding: 10 FLOPs
+// for each of 2 x 4 places, at a peak of 100.
+struct FieldsCase {
+  const char* fields;
+  std::string problem;
+  double mfu = -1, padding = -1;
+};
+
+void ExpectFields(const std::vector<FieldsCase>& cases, const Bindings& bound = {}) {
+  for (const FieldsCase& c : cases) {
+    StepWork work;
+    work.flops = ParseExpr("10*batch*seq")->Substitute(bound);
+    work.batch = "batch";
+    work.sequences = {"seq"};
+    work.bindings = bound;
+    Monitor monitor(work, {.every = 1, .devices = 1, .devices_of_log = true, .peak = 100});
+    std::vector<std::string> problems;
+    const StepRecord record =
+        **StepLog().Read(absl::StrCat(R"({"step": 1, "step_seconds": 1, )", c.fields, "}"));
+    const MonitorPoint point = *monitor.Take(record, &problems).value();
+    monitor.Finish(&problems);
+    EXPECT_EQ(problems.empty() ? "" : problems.back(), c.problem) << c.fields;
+    EXPECT_EQ(point.mfu.value_or(-1), c.mfu) << c.fields;
+    EXPECT_EQ(point.padding.value_or(-1), c.padding) << c.fields;
+  }
+}
+
+// The rectangle ran, so its FLOPs count, and its padding is told.
+TEST(MonitorTest, TokensOfARectangle) {
+  const std::string padded =
+      "less than batch x length = 8: the rest is padding (perf/padding), which FLOPs include; "
+      "lengths count each sample without it";
+  const std::string none = ": no utilisation of this step";
+  ExpectFields({
+      {R"("batch": 2, "seq": 4)", "", 0.8},
+      {R"("batch": 2, "seq": 4, "mask_sum": 8)", "", 0.8},
+      {R"("batch": 2, "seq": 4, "mask_sum": 7)", "", 0.8, 0.125},
+      {R"("batch": 2, "seq": 4, "mask_sum": 4)", "mask_sum is 4, " + padded, 0.8, 0.5},
+      {R"("batch": 2, "seq": 4, "tokens": 4)", "tokens is 4, " + padded, 0.8, 0.5},
+      {R"("batch": 2, "seq": 4, "mask_sum": 9)",
+       "mask_sum is 9, more than batch x length = 8" + none},
+      {R"("batch": 2, "seq": 4, "mask_sum": 0)", "mask_sum is 0" + none},
+      {R"("batch": 2, "seq": 4, "tokens": 0)", "tokens is 0" + none},
+      {R"("batch": 2, "seq": 4, "tokens": 9)",
+       "tokens is 9, more than batch x length = 8: FLOPs are of the latter, perf/tokens_per_second "
+       "of the former",
+       0.8},
+      // The batch or the length follows from the tokens.
+      {R"("seq": 4, "mask_sum": 5)", "", 0.5},
+      {R"("batch": 2, "mask_sum": 5)", "", 0.6},
+  });
+  ExpectFields(
+      {{R"("batch": 2, "mask_sum": 9)", "mask_sum is 9, more than batch x length = 8" + none}},
+      {{"seq", 4}});
+}
+
+// Two fields that cannot both be true.
+TEST(MonitorTest, FieldsBesideLengths) {
+  const std::string none = ": no utilisation of this step";
+  const std::string whole = ": it should have those of all devices and runs of the step" + none;
+  ExpectFields({
+      {R"("lengths": [4, 2], "batch": 2, "seq": 4, "mask_sum": 6)", "", 0.6, 0.25},
+      {R"("lengths": [4, 2])", "", 0.6, 0.25},
+      {R"("lengths": [4, 2], "seq": 6)", "", 0.6, 0.5},
+      {R"("cu_seqlens": [0, 4, 6])", "", 0.6},
+      {R"("cu_seqlens": [0, 4, 6], "batch": 1, "seq": 8)", "", 0.6, 0.25},
+      {R"("cu_seqlens": [0, 4, 6], "batch": 2, "seq": 8)", "", 0.6},
+      {R"("lengths": [4, 2], "batch_size": 3)",
+       "lengths has 2 samples, and batch_size is 3" + none},
+      {R"("cu_seqlens": [0, 4, 6], "batch": 3)", "cu_seqlens has 2 samples, and batch is 3" + none},
+      {R"("lengths": [4, 2], "per_device_train_batch_size": 2, "world_size": 8)",
+       "lengths has 2 samples, and the batch of the step is 16" + whole},
+      {R"("lengths": [4, 2], "batch_size": 2, "gradient_accumulation_steps": 3)",
+       "lengths has 2 samples, and batch_size is 6" + whole},
+      {R"("lengths": [4, 2], "seq": 3)",
+       "lengths: sample 1 has 4 tokens, and the length of the batch is 3" + none},
+      {R"("cu_seqlens": [0, 4, 6], "batch": 1, "seq": 5)",
+       "cu_seqlens has 6 tokens, more than batch x length = 5" + none},
+      {R"("lengths": [4, 2], "mask_sum": 5)",
+       "mask_sum is 5, and the sum over samples is 6" + none},
+      {R"("lengths": [4, 2], "tokens": 5)",
+       "tokens is 5, less than the sum over samples = 6: the latter is used", 0.6, 0.25},
+      {R"("lengths": [4, 2], "world_size": 2)",
+       "lengths is read as that of the whole step, on 2 devices", 0.3, 0.25},
+      {R"("lengths": [4, 2], "world_size": 4)",
+       "lengths has fewer samples than 4 devices: it is read as that of the whole step, and may be "
+       "that of one part",
+       0.15, 0.25},
+  });
+  ExpectFields({{R"("lengths": [4, 2])",
+                 "dim seq=5 is given, and each sample has its own: leave it out" + none, -1, 0.25}},
+               {{"seq", 5}});
+  ExpectFields({{R"("lengths": [4, 2])",
+                 "dim batch=2 is given, and lengths tells how many samples a step has: leave it "
+                 "out" +
+                     none,
+                 -1, 0.25}},
+               {{"batch", 2}});
 }
 
 // What Hugging Face's Trainer prints, and its trainer_state.json: 4 steps a second, 2 samples each.

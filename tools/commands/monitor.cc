@@ -103,11 +103,14 @@ perf/samples_per_second and perf/flops_per_second: means since the line before.
 Where a model reads images as tokens, tokens_per_second has them too, and the
 parts perf/tokens_per_second_text and perf/tokens_per_second_image. Of audio it
 has perf/frames_per_second_audio, and perf/seconds_per_second_audio where the
-model tells how many frames a second has. Where a time is missing, perf/mfu is
-the last one, and perf/mfu_age_steps says how old it is. What is odd about a
-line of the log is told on stderr, and so are figures of a line that contradict
-each other by more than 20 % in three lines, with the one that is used:
-step_time and the clock, a rate and what is counted.
+model tells how many frames a second has. perf/padding is the part of the tokens
+that is padding: the FLOPs of lengths leave it out, those of batch and length
+include it. Where a time is missing, perf/mfu is the last one, and
+perf/mfu_age_steps says how old it is. What is odd about a line of the log is
+told on stderr, and so are figures of a line that contradict each other by more
+than 20 % in three lines, with the one that is used: step_time and the clock, a
+rate and what is counted, the tokens and batch x length. If lengths, mask_sum,
+the batch and its length cannot all be true, the step has no utilisation.
 )",
     R"(  A log that has ended:
     onnxflops monitor gpt2.onnx --log train.jsonl --device a100-sxm --dtype bf16
