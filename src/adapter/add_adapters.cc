@@ -86,7 +86,8 @@ class AdapterMaker {
 
   absl::StatusOr<Adapted> Run() {
     summary_.options = options_;
-    ASSIGN_OR_RETURN(const std::vector<Target> targets, Targets());
+    std::vector<std::string> warnings;
+    ASSIGN_OR_RETURN(const std::vector<Target> targets, Targets(&warnings));
     if (HasNf4Base(options_)) {
       for (const LinearLayer* layer : layers_.AllLinear()) Quantise(*layer);
     }
@@ -96,7 +97,6 @@ class AdapterMaker {
       RETURN_IF_ERROR(layer.is_conv ? AddToConv(layer) : AddToLinear(layer));
       ++summary_.layers;
     }
-    std::vector<std::string> warnings;
     const bool all = absl::c_any_of(LoraLists(options_), [](const LoraOptions* list) {
       return list->targets[0] == kAllLinear;
     });
@@ -114,10 +114,11 @@ class AdapterMaker {
   };
 
   // The layers that get an adapter, each with the last list that names it.
-  absl::StatusOr<std::vector<Target>> Targets() const {
+  absl::StatusOr<std::vector<Target>> Targets(std::vector<std::string>* warnings) const {
     absl::flat_hash_map<const LinearLayer*, const LoraOptions*> lists;
     for (const LoraOptions* list : LoraLists(options_)) {
-      ASSIGN_OR_RETURN(const std::vector<const LinearLayer*> layers, layers_.Targets(*list));
+      ASSIGN_OR_RETURN(const std::vector<const LinearLayer*> layers,
+                       layers_.Targets(*list, warnings));
       for (const LinearLayer* layer : layers) lists[layer] = list;
     }
     std::vector<Target> targets;

@@ -364,7 +364,8 @@ absl::Status LinearLayers::NamesNothing(const std::string& pattern) const {
       absl::StrCat(Setting("lora"), " ", Quoted(pattern), " names no linear layer", hint));
 }
 
-absl::Status LinearLayers::AddTarget(const std::string& pattern, std::vector<bool>* chosen) const {
+absl::StatusOr<bool> LinearLayers::AddTarget(const std::string& pattern,
+                                             std::vector<bool>* chosen) const {
   bool any = false;
   const modules::ModulePaths& paths = attribution_.paths;
   for (ModuleId id = 1; static_cast<size_t>(id) < paths.size(); ++id) {
@@ -383,11 +384,11 @@ absl::Status LinearLayers::AddTarget(const std::string& pattern, std::vector<boo
                    : WhyNone(id)));
     }
   }
-  return any ? absl::OkStatus() : NamesNothing(pattern);
+  return any;
 }
 
 absl::StatusOr<std::vector<const LinearLayer*>> LinearLayers::Targets(
-    const LoraOptions& options) const {
+    const LoraOptions& options, std::vector<std::string>* warnings) const {
   if (options.targets == std::vector<std::string>{kAllLinear}) {
     std::vector<const LinearLayer*> all = AllLinear();
     if (!all.empty()) return all;
@@ -398,8 +399,16 @@ absl::StatusOr<std::vector<const LinearLayer*>> LinearLayers::Targets(
                      outside.empty() ? "" : "; ", outside));
   }
   std::vector<bool> chosen(layers_.size(), false);
+  std::vector<std::string> unmatched;
   for (const std::string& pattern : options.targets) {
-    RETURN_IF_ERROR(AddTarget(pattern, &chosen));
+    ASSIGN_OR_RETURN(const bool any, AddTarget(pattern, &chosen));
+    if (!any) unmatched.push_back(pattern);
+  }
+  if (!unmatched.empty() && unmatched.size() == options.targets.size()) {
+    return NamesNothing(unmatched[0]);
+  }
+  for (const std::string& pattern : unmatched) {
+    warnings->emplace_back(NamesNothing(pattern).message());
   }
   std::vector<const LinearLayer*> targets;
   for (size_t i = 0; i < layers_.size(); ++i) {

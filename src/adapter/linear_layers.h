@@ -49,9 +49,11 @@ class LinearLayers {
   LinearLayers(const Inference& inference, const modules::Attribution& attribution);
 
   const std::vector<LinearLayer>& layers() const { return layers_; }
-  // The layers named by LoraOptions::targets. NotFound if a name matches no layer, with similar
-  // names; InvalidArgument if it is a module of another kind.
-  absl::StatusOr<std::vector<const LinearLayer*>> Targets(const LoraOptions& options) const;
+  // The layers named by LoraOptions::targets. As in peft, a name may match no layer if another one
+  // does: `warnings` gets it. NotFound if none matches, with similar names; InvalidArgument if a
+  // name is a module of another kind.
+  absl::StatusOr<std::vector<const LinearLayer*>> Targets(const LoraOptions& options,
+                                                          std::vector<std::string>* warnings) const;
   // Those of kAllLinear: no convolution, and not the layer over the vocabulary.
   std::vector<const LinearLayer*> AllLinear() const;
   // Describes products with a weight that belong to no layer; empty if there are none.
@@ -74,7 +76,8 @@ class LinearLayers {
   void FindLeading();
   bool IsOfFusedAttention(ModuleId module) const;
   std::string WhyNone(ModuleId module) const;
-  absl::Status AddTarget(const std::string& pattern, std::vector<bool>* chosen) const;
+  // False if it matches no layer.
+  absl::StatusOr<bool> AddTarget(const std::string& pattern, std::vector<bool>* chosen) const;
   absl::Status NamesNothing(const std::string& pattern) const;
 
   const Inference& inference_;

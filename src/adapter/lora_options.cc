@@ -5,6 +5,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -63,7 +64,8 @@ absl::Status ReadSetting(absl::string_view text, absl::string_view setting, Lora
 }
 
 absl::Status ReadTargets(absl::string_view text, absl::string_view targets, LoraOptions* options) {
-  for (const absl::string_view target : absl::StrSplit(targets, ',')) {
+  for (absl::string_view target : absl::StrSplit(targets, ',')) {
+    target = absl::StripAsciiWhitespace(target);
     if (target.empty()) {
       return Wrong(text, "a module has no name; separate modules by single commas");
     }
@@ -95,7 +97,8 @@ absl::StatusOr<LoraOptions> ParseLora(absl::string_view text) {
   LoraOptions options;
   bool has_rank = false;
   std::vector<absl::string_view> keys;
-  for (const absl::string_view setting : absl::StrSplit(text.substr(0, colon), ',')) {
+  for (absl::string_view setting : absl::StrSplit(text.substr(0, colon), ',')) {
+    setting = absl::StripAsciiWhitespace(setting);
     RETURN_IF_ERROR(ReadSetting(text, setting, &options));
     const absl::string_view key = setting.substr(0, setting.find('='));
     if (absl::c_linear_search(keys, key)) {

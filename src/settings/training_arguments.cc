@@ -85,7 +85,7 @@ absl::StatusOr<TrainingOptions> TrainingArguments::ParseOptions() const {
   options.frozen = frozen;
   options.trained = trained;
   options.input_gradients = input_gradients;
-  if (backward != "exact" && backward != "2x") {
+  if (backward != "exact" && backward != "2x" && !backward.empty()) {
     return BadValue("backward", backward, "it should be 2x or exact");
   }
   return options;
@@ -103,6 +103,11 @@ const char* TrainingArguments::FirstOfExact() const {
 
 absl::StatusOr<std::optional<LoraOptions>> TrainingArguments::ParseLoraOptions() const {
   if (lora.empty()) return std::optional<LoraOptions>();
+  if (backward == "2x") {
+    return absl::InvalidArgumentError(WithSettings(
+        "{lora} trains the adapters alone, and their backward pass is not 2 x forward: leave out "
+        "{backward 2x}"));
+  }
   if (lora.size() > kMaxLoraTargets) {
     return absl::InvalidArgumentError(
         absl::StrCat(Setting("lora"), " is given more than ", kMaxLoraTargets, " times"));

@@ -23,7 +23,8 @@ struct TiedArgument {
 
 // `backward` and what belongs to it, as texts.
 struct TrainingArguments {
-  std::string backward = "2x", attention = "math", recompute = "none", optimizer = "none";
+  std::string backward;  // "" is 2x, unless `lora` is given
+  std::string attention = "math", recompute = "none", optimizer = "none";
   std::vector<std::string> frozen, trained;
   TiedArgument tied;  // needs no exact backward pass
   std::vector<std::string> lora;

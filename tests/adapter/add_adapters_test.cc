@@ -15,6 +15,7 @@
 namespace onnxflops {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -156,6 +157,17 @@ TEST(AddAdaptersTest, SaysWhatIsNoLinearLayer) {
   EXPECT_EQ(CountWith(model, "r=4:*mlp*")->lora->layers, 3);
   EXPECT_EQ(CountWith(model, "r=4:layers.?.mlp.up_proj")->lora->layers, 1);
   EXPECT_THAT(ErrorOf(model, "r=4:yers.0.mlp.up_proj"), HasSubstr("names no linear layer"));
+}
+
+// peft takes a list if any of its names matches.
+TEST(AddAdaptersTest, TellsNamesOfAListThatMatchNothing) {
+  const Model model = Llama("float32");
+  const Report report = CountWith(model, "r=4:v_proj,c_attn,zz*").value();
+  EXPECT_EQ(report.lora->layers, 1);
+  EXPECT_EQ(report.totals.flops, CountWith(model, "r=4:v_proj")->totals.flops);
+  EXPECT_THAT(report.warnings, AllOf(Contains(HasSubstr("lora 'c_attn' names no linear layer")),
+                                     Contains(HasSubstr("lora 'zz*' names no linear layer"))));
+  EXPECT_THAT(ErrorOf(model, "r=4:c_attn,zz*"), HasSubstr("'c_attn' names no linear layer"));
 }
 
 TEST(AddAdaptersTest, LeavesOutTheLayerOverTheVocabulary) {

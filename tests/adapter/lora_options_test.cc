@@ -28,6 +28,7 @@ TEST(ParseLoraTest, ReadsWhatItWrites) {
        {"r=1,alpha=0.5:a", "r=1048576,alpha=-2,base=nf4:all-linear", "r=2,alpha=8,rslora,dora:q"}) {
     EXPECT_EQ(LoraText(*ParseLora(text)), text);
   }
+  EXPECT_EQ(LoraText(*ParseLora(" r=4 , alpha=2 : q_proj , v ")), "r=4,alpha=2:q_proj,v");
   const LoraOptions plain = *ParseLora("r=4:v");
   EXPECT_EQ(plain.alpha, 8);  // peft's default
   EXPECT_EQ(plain.base, LoraBase::kAsStored);
