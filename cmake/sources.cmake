@@ -375,6 +375,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/api/requests.cc
   src/api/sample_list.cc
   src/api/samples.cc
+  src/api/samples_of_row.cc
   src/api/sequence.cc
   src/api/serving.cc
   src/api/serving_step.cc

@@ -21,6 +21,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/api/analysis.h"
 #include "src/api/memory.h"
+#include "src/api/samples_of_row.h"
 #include "src/base/limit_error.h"
 #include "src/base/quote.h"
 #include "src/base/setting.h"
@@ -285,6 +286,7 @@ absl::StatusOr<Report> Count(const Model& model, const CountOptions& given) {
   NoteAdapters(options, &report);
   RETURN_IF_ERROR(AddParts(model, analysis, options, &report));
   if (analysis.samples) RETURN_IF_ERROR(AddSamples(model, *analysis.samples, &report));
+  if (options.samples && !analysis.samples) report.samples = SamplesOfRow(model, options);
   return report;
 }
 

@@ -27,6 +27,7 @@
 #include "absl/strings/strip.h"
 #include "fmt/format.h"
 #include "src/api/analysis.h"
+#include "src/api/samples_of_row.h"
 #include "src/api/sequence.h"
 #include "src/base/quote.h"
 #include "src/base/setting.h"
@@ -609,7 +610,9 @@ absl::StatusOr<MfuReport> CountMfu(const Model& model, const MfuOptions& given) 
   ASSIGN_OR_RETURN(MfuOptions options, WithBatch(*model, given));
   options.count = WithLoraTraining(options.count);
   ASSIGN_OR_RETURN(const SampledAnalysis analysis, AnalyzeSamples(model, options.count));
-  return MfuMaker(analysis, options).Make();
+  ASSIGN_OR_RETURN(MfuReport report, MfuMaker(analysis, options).Make());
+  if (!report.samples) report.samples = SamplesOfRow(model, options.count);
+  return report;
 }
 
 }  // namespace onnxflops

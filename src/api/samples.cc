@@ -45,10 +45,16 @@ bool IsWhole(absl::string_view token) {
   return absl::SimpleAtoi(token, &value);
 }
 
+// "line 4: ", if the list has several lines.
+std::string LineOf(const std::vector<ListWord>& list, size_t index) {
+  const bool has_lines = list.back().line > 1;
+  return has_lines ? absl::StrCat("line ", list[index].line, ": ") : "";
+}
+
 // "size 3: '12x'": the position of a fault.
-absl::Status AtSize(size_t index, absl::string_view token, absl::string_view what) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("size ", index + 1, ": ", Quoted(token), ": ", what));
+absl::Status AtSize(const std::vector<ListWord>& list, size_t index, absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat(LineOf(list, index), "size ", index + 1, ": ",
+                                                 Quoted(list[index].text), ": ", what));
 }
 
 absl::Status TooMany() {
@@ -56,18 +62,17 @@ absl::Status TooMany() {
                     absl::StrCat("there are more than ", kMaxSamples, " sizes (samples)"));
 }
 
-absl::StatusOr<std::vector<int64_t>> WholeNumbers(absl::Span<const absl::string_view> tokens,
+absl::StatusOr<std::vector<int64_t>> WholeNumbers(const std::vector<ListWord>& list,
                                                   int64_t least) {
   std::vector<int64_t> numbers;
-  if (tokens.size() > kMaxSamples) return TooMany();
-  numbers.reserve(tokens.size());
-  for (size_t i = 0; i < tokens.size(); ++i) {
+  if (list.size() > kMaxSamples) return TooMany();
+  numbers.reserve(list.size());
+  for (size_t i = 0; i < list.size(); ++i) {
     int64_t number = 0;
-    if (!absl::SimpleAtoi(tokens[i], &number))
-      return AtSize(i, tokens[i], "it should be a whole number");
+    if (!absl::SimpleAtoi(list[i].text, &number))
+      return AtSize(list, i, "it should be a whole number");
     if (number < least || number > kMaxPromptTokens) {
-      return AtSize(i, tokens[i],
-                    absl::StrCat("it should be from ", least, " to ", kMaxPromptTokens));
+      return AtSize(list, i, absl::StrCat("it should be from ", least, " to ", kMaxPromptTokens));
     }
     numbers.push_back(number);
   }
@@ -109,11 +114,6 @@ std::vector<absl::string_view> TextsOf(const std::vector<ListWord>& list) {
   return words;
 }
 
-absl::StatusOr<std::vector<absl::string_view>> Words(absl::string_view text) {
-  ASSIGN_OR_RETURN(const std::vector<ListWord> list, ReadList(text));
-  return TextsOf(list);
-}
-
 // From one word to another, as it stands in the list.
 absl::string_view TextOf(const ListWord& first, const ListWord& last) {
   const char* const end = last.text.data() + last.text.size();
@@ -140,6 +140,29 @@ bool LooksLikeName(absl::string_view word) {
   return absl::ascii_isalpha(c) || c == '_' || (c >= 0x80 && PrintableSequence(word) > 0);
 }
 
+// Takes a first line of names off a table, if it has one: "t,h,w" or "grid_t,grid_h,grid_w", and
+// more lines follow it.
+absl::Status TakeHeader(const std::vector<absl::string_view>& names, std::vector<ListWord>* words) {
+  if (words->empty() || !LooksLikeName(words->front().text) || words->back().line == 1) {
+    return absl::OkStatus();
+  }
+  const auto begin = words->begin();
+  const auto end = std::find_if(begin, words->end(),
+                                [&](const ListWord& word) { return word.line != begin->line; });
+  const bool is_known = std::equal(
+      begin, end, names.begin(), names.end(), [](const ListWord& word, absl::string_view name) {
+        const absl::string_view text = absl::StripPrefix(word.text, "grid_");
+        return text == name || text == name.substr(0, 1);
+      });
+  if (!is_known) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("line ", begin->line, ": ", Quoted(TextOf(*begin, *std::prev(end))),
+                     ": names should be ", absl::StrJoin(names, ",")));
+  }
+  words->erase(begin, end);
+  return absl::OkStatus();
+}
+
 absl::Status CheckNames(const std::vector<absl::string_view>& words, int64_t line) {
   for (const absl::string_view word : words) {
     if (LooksLikeName(word)) continue;
@@ -154,19 +177,20 @@ absl::Status AddTable(absl::string_view text, Samples* samples) {
   std::vector<absl::string_view> names;
   std::vector<std::vector<int64_t>> columns;
   std::vector<int64_t> lines;
-  int64_t number = 0;
+  int64_t number = 0, header = 0;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     ++number;
-    const absl::StatusOr<std::vector<absl::string_view>> read = Words(line);
+    const absl::StatusOr<std::vector<ListWord>> read = ReadList(line);
     if (!read.ok()) {
       return WithMessage(read.status(),
                          absl::StrCat("line ", number, ": ", read.status().message()));
     }
-    const std::vector<absl::string_view>& words = *read;
+    const std::vector<ListWord>& words = *read;
     if (words.empty()) continue;
     if (names.empty()) {
-      RETURN_IF_ERROR(CheckNames(words, number));
-      names = words;
+      names = TextsOf(words);
+      RETURN_IF_ERROR(CheckNames(names, number));
+      header = number;
       columns.resize(names.size());
       continue;
     }
@@ -189,7 +213,9 @@ absl::Status AddTable(absl::string_view text, Samples* samples) {
       return absl::InvalidArgumentError(
           absl::StrCat("no sizes follow the name ", Quoted(names[c])));
     }
-    RETURN_IF_ERROR(AddColumn(TypedSymbol(names[c]), std::move(columns[c]), lines, samples));
+    const std::string symbol = TypedSymbol(names[c]);
+    RETURN_IF_ERROR(AddColumn(symbol, std::move(columns[c]), lines, samples));
+    if (!samples->file.empty()) samples->origins[symbol].header = header;
   }
   return absl::OkStatus();
 }
@@ -284,8 +310,12 @@ class SampleFinder {
   absl::StatusOr<std::string> SymbolOf(const std::string& given) const {
     if (!given.empty()) {
       if (std::find(open_.begin(), open_.end(), given) != open_.end()) return given;
+      std::string place = origin_ == nullptr ? "" : absl::StrCat(origin_->file, ": ");
+      if (origin_ != nullptr && origin_->header > 0) {
+        absl::StrAppend(&place, "line ", origin_->header, ": ");
+      }
       return absl::FailedPreconditionError(
-          absl::StrCat("no input has an open size ", Escaped(QuotedSymbol(given)),
+          absl::StrCat(place, "no input has an open size ", Escaped(QuotedSymbol(given)),
                        open_.empty() ? "" : absl::StrCat("; there are ", ShownSymbols(open_))));
     }
     std::vector<std::string> lengths = Unbound(inputs_.lengths);
@@ -563,9 +593,9 @@ class SampleFinder {
       return absl::InvalidArgumentError(fmt::format(
           "the audio of {} makes {} of {} frames, and there {} {} for {}: each chunk has a text of "
           "its own",
-          Plural(frames.size(), "sample"), Plural(filled_.size(), "chunk"), chunks.frames,
-          columns_[0].size() == 1 ? "is" : "are", Plural(columns_[0].size(), "size"),
-          Escaped(QuotedSymbol(sizes_.symbols[0]))));
+          Plural(frames.size(), "sample"), Plural(filled_.size(), "chunk"),
+          report::GroupedDigits(chunks.frames), columns_[0].size() == 1 ? "is" : "are",
+          Plural(columns_[0].size(), "size"), Escaped(QuotedSymbol(sizes_.symbols[0]))));
     }
     origin_ = nullptr;  // a sample has several chunks
     return Add(std::string(chunks.symbol), std::vector<int64_t>(filled_.size(), chunks.frames));
@@ -675,6 +705,41 @@ class SampleFinder {
   std::vector<int64_t> filled_;                  // the frames of each chunk of audio
 };
 
+// A decimal number; hexadecimal ones are none here.
+bool IsDecimal(absl::string_view text, double* number) {
+  return text.find_first_of("xX") == text.npos && absl::SimpleAtod(text, number);
+}
+
+// "1250" are frames, "12.5s" seconds. The message of an error is about this value.
+absl::StatusOr<Samples::Audio> AudioOf(absl::string_view text) {
+  constexpr double kMostSeconds = 1e12, kMilli = 1e-3;
+  Samples::Audio audio;
+  absl::string_view number = text;
+  double seconds = 0;
+  if (absl::ConsumeSuffix(&number, "ms") && IsDecimal(number, &seconds)) {
+    return absl::InvalidArgumentError(
+        fmt::format("it should be in seconds, as {:g}s", kMilli * seconds));
+  }
+  number = text;
+  if (!absl::ConsumeSuffix(&number, "s")) {
+    if (absl::SimpleAtoi(number, &audio.frames) && audio.frames >= 1 &&
+        audio.frames <= kMaxPromptTokens) {
+      return audio;
+    }
+    return absl::InvalidArgumentError(absl::StrCat(
+        "it should be frames, from 1 to ", kMaxPromptTokens, ", as 1250, or seconds, as 12.5s"));
+  }
+  if (!IsDecimal(number, &seconds) || !(seconds > 0) || !std::isfinite(seconds)) {
+    return absl::InvalidArgumentError("it should be seconds above 0, as 12.5s");
+  }
+  if (seconds > kMostSeconds) {
+    return absl::InvalidArgumentError(fmt::format("it should be at most {:g} s", kMostSeconds));
+  }
+  // Rounded, so that a decimal fraction does not lack a part of its last digit.
+  audio.microseconds = std::llround(seconds * kMicrosecondsPerSecond);
+  return audio;
+}
+
 }  // namespace
 
 absl::Status AddLengths(absl::string_view text, Samples* samples) {
@@ -687,27 +752,25 @@ absl::Status AddLengths(absl::string_view text, Samples* samples) {
   }
   absl::ConsumePrefix(&text, kByteOrderMark);
   ASSIGN_OR_RETURN(const std::vector<ListWord> list, ReadList(text));
-  const std::vector<absl::string_view> tokens = TextsOf(list);
-  if (tokens.empty()) return absl::InvalidArgumentError("there are no sizes");
-  if (symbol.empty() && !IsWhole(tokens[0]) && absl::StrContains(text, '\n')) {
+  if (list.empty()) return absl::InvalidArgumentError("there are no sizes");
+  if (symbol.empty() && !IsWhole(list[0].text) && absl::StrContains(text, '\n')) {
     return AddTable(text, samples);
   }
   // A named size may be that of a cache, which may be empty.
   const int64_t least = symbol.empty() ? 1 : 0;
-  ASSIGN_OR_RETURN(std::vector<int64_t> sizes, WholeNumbers(tokens, least));
+  ASSIGN_OR_RETURN(std::vector<int64_t> sizes, WholeNumbers(list, least));
   return AddColumn(std::move(symbol), std::move(sizes), LinesOf(list), samples);
 }
 
 absl::Status AddCuSeqlens(absl::string_view text, Samples* samples) {
   ASSIGN_OR_RETURN(const std::vector<ListWord> list, ReadList(text));
-  const std::vector<absl::string_view> tokens = TextsOf(list);
-  ASSIGN_OR_RETURN(const std::vector<int64_t> ends, WholeNumbers(tokens, 0));
+  ASSIGN_OR_RETURN(const std::vector<int64_t> ends, WholeNumbers(list, 0));
   if (ends.size() < 2 || ends[0] != 0) {
     return absl::InvalidArgumentError("it should begin with 0, and go on with where samples end");
   }
   std::vector<int64_t> sizes, lines;  // the line in which a sample ends
   for (size_t i = 1; i < ends.size(); ++i) {
-    if (ends[i] < ends[i - 1]) return AtSize(i, tokens[i], "it is less than the one before");
+    if (ends[i] < ends[i - 1]) return AtSize(list, i, "it is less than the one before");
     if (ends[i] == ends[i - 1]) continue;
     sizes.push_back(ends[i] - ends[i - 1]);
     lines.push_back(list[i].line);
@@ -717,7 +780,8 @@ absl::Status AddCuSeqlens(absl::string_view text, Samples* samples) {
 }
 
 absl::Status AddImages(absl::string_view text, Samples* samples) {
-  ASSIGN_OR_RETURN(const std::vector<ListWord> images, ReadList(text));
+  ASSIGN_OR_RETURN(std::vector<ListWord> images, ReadList(text));
+  RETURN_IF_ERROR(TakeHeader({"height", "width"}, &images));
   if (images.empty()) return absl::InvalidArgumentError("there are no sizes");
   if (images.size() > kMaxSamples) return TooMany();
   std::vector<int64_t> lines;
@@ -728,7 +792,7 @@ absl::Status AddImages(absl::string_view text, Samples* samples) {
     int64_t height = 0, width = 0;
     if (sides.size() != 2 || !absl::SimpleAtoi(sides[0], &height) ||
         !absl::SimpleAtoi(sides[1], &width)) {
-      return AtSize(first, images[first].text, "it should be a height and a width, as 336x336");
+      return AtSize(images, first, "it should be a height and a width, as 336x336");
     }
     samples->images.emplace_back(height, width);
   }
@@ -739,7 +803,8 @@ absl::Status AddImages(absl::string_view text, Samples* samples) {
 absl::Status AddGridThw(absl::string_view text, Samples* samples) {
   constexpr std::array kSymbols = {"grid_t", "grid_h", "grid_w"};
   std::array<std::vector<int64_t>, kSymbols.size()> columns;
-  ASSIGN_OR_RETURN(const std::vector<ListWord> words, ReadList(text));
+  ASSIGN_OR_RETURN(std::vector<ListWord> words, ReadList(text));
+  RETURN_IF_ERROR(TakeHeader({"t", "h", "w"}, &words));
   std::vector<int64_t> lines;
   for (size_t i = 0; i < words.size(); ++i) {
     const size_t first = i;
@@ -753,7 +818,8 @@ absl::Status AddGridThw(absl::string_view text, Samples* samples) {
         continue;
       }
       return absl::InvalidArgumentError(
-          absl::StrCat("grid ", columns[2].size() + 1, ": ", Quoted(TextOf(words[first], words[i])),
+          absl::StrCat(LineOf(words, first), "grid ", columns[2].size() + 1, ": ",
+                       Quoted(TextOf(words[first], words[i])),
                        ": it should be frames, height and width in patches, from 1 to ",
                        kMaxPromptTokens, ", as 1x32x46"));
     }
@@ -768,36 +834,18 @@ absl::Status AddGridThw(absl::string_view text, Samples* samples) {
 
 absl::Status AddAudio(absl::string_view text, Samples* samples) {
   ASSIGN_OR_RETURN(const std::vector<ListWord> list, ReadList(text));
-  const std::vector<absl::string_view> words = TextsOf(list);
-  if (words.empty()) return absl::InvalidArgumentError("there are no sizes");
-  if (words.size() > kMaxSamples) return TooMany();
+  if (list.empty()) return absl::InvalidArgumentError("there are no sizes");
+  if (list.size() > kMaxSamples) return TooMany();
   SetOrigin(Samples::kAudio, LinesOf(list), samples);
-  constexpr double kMostSeconds = 1e12;
-  for (size_t i = 0; i < words.size(); ++i) {
-    absl::string_view number = words[i];
-    Samples::Audio& audio = samples->audio.emplace_back();
-    if (absl::EndsWith(number, "s") != absl::EndsWith(words[0], "s")) {
-      return AtSize(i, words[i],
-                    absl::StrCat("the list begins with ", Quoted(words[0]),
+  for (size_t i = 0; i < list.size(); ++i) {
+    const absl::StatusOr<Samples::Audio> audio = AudioOf(list[i].text);
+    if (!audio.ok()) return AtSize(list, i, audio.status().message());
+    if (absl::EndsWith(list[i].text, "s") != absl::EndsWith(list[0].text, "s")) {
+      return AtSize(list, i,
+                    absl::StrCat("the list begins with ", Quoted(list[0].text),
                                  ", and frames and seconds are not in one list"));
     }
-    if (absl::ConsumeSuffix(&number, "s")) {
-      double seconds = 0;
-      // Hexadecimal numbers are none here.
-      if (absl::StrContains(number, 'x') || absl::StrContains(number, 'X') ||
-          !absl::SimpleAtod(number, &seconds) || !(seconds > 0) || seconds > kMostSeconds) {
-        return AtSize(i, words[i], "it should be seconds above 0, as 12.5s");
-      }
-      // Rounded, so that a decimal fraction does not lack a part of its last digit.
-      audio.microseconds = std::llround(seconds * kMicrosecondsPerSecond);
-      continue;
-    }
-    if (!absl::SimpleAtoi(number, &audio.frames) || audio.frames < 1 ||
-        audio.frames > kMaxPromptTokens) {
-      return AtSize(i, words[i],
-                    absl::StrCat("it should be frames, from 1 to ", kMaxPromptTokens,
-                                 ", as 1250, or seconds, as 12.5s"));
-    }
+    samples->audio.push_back(*audio);
   }
   return absl::OkStatus();
 }

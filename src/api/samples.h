@@ -33,6 +33,7 @@ struct Samples {
   struct Origin {
     std::string file;            // "--lengths 'sizes.txt'"
     std::vector<int64_t> lines;  // of the file, by sample; empty if it is one line
+    int64_t header = 0;          // the line of names; 0 without one
   };
   // By symbol, as in `sizes`; kImages and kAudio for the others. A list that was typed has none.
   absl::btree_map<std::string, Origin> origins;
@@ -54,11 +55,12 @@ absl::Status AddLengths(absl::string_view text, Samples* samples);
 // Reads the start of each sample and the end of the last one: "0,512,812,829". Empty samples, which
 // pad such a list, are skipped. The samples are packed.
 absl::Status AddCuSeqlens(absl::string_view text, Samples* samples);
-// "336x336,672x448": heights and widths.
+// "336x336,672x448": heights and widths. A first line of names, "height,width", may stand before
+// the lines.
 absl::Status AddImages(absl::string_view text, Samples* samples);
 // Sizes of grid_t, grid_h and grid_w, the patches of each sample's image or clip:
 // "1x32x46,1x20x20" are frames, and patches down and across; also "[[1, 32, 46], [1, 20, 20]]", or
-// a line of three numbers for each image.
+// a line of three numbers for each image, below names, "t,h,w", if there are any.
 absl::Status AddGridThw(absl::string_view text, Samples* samples);
 
 // The length of each sample's audio: "1250,3000,4700" are frames, "12.5s,30s,47s" seconds.

@@ -90,8 +90,12 @@ std::string ModalityText(const SamplesReport& samples) {
 std::string ChunkText(const SamplesReport& samples, bool lower_bound) {
   const SamplesReport::Chunks& chunks = *samples.chunks;
   const auto seconds = [&](absl::int128 size) {
-    return fmt::format("{:.10g} s",
-                       static_cast<double>(size) / static_cast<double>(chunks.per_second));
+    constexpr int kHundredths = 100;
+    const absl::int128 all = size * kHundredths / chunks.per_second;
+    const auto part = static_cast<int>(all % kHundredths);
+    const std::string decimals =
+        part == 0 ? "" : fmt::format("{:.2g}", static_cast<double>(part) / kHundredths).substr(1);
+    return absl::StrCat(GroupedDigits(all / kHundredths), decimals, " s");
   };
   std::string text =
       absl::StrCat("audio of ", Plural(chunks.samples, "sample"), ", ", seconds(chunks.sum),
@@ -305,20 +309,27 @@ std::vector<std::string> SampleTexts(const SamplesReport& samples, bool lower_bo
   std::vector<std::string> texts;
   std::string sum = Plural(samples.samples, "sample");
   for (const SamplesReport::Size& size : samples.sizes) {
+    if (samples.samples == 1) {
+      absl::StrAppend(&sum, ", ", size.symbol, " ", GroupedDigits(size.largest));
+      continue;
+    }
     const std::string range =
         size.least == size.largest
             ? absl::StrCat(GroupedDigits(size.least), " each")
             : absl::StrCat(GroupedDigits(size.least), " to ", GroupedDigits(size.largest));
     absl::StrAppend(&sum, ", ", size.symbol, " ", range, " (", GroupedDigits(size.sum), " in all)");
   }
+  if (samples.as_row) absl::StrAppend(&sum, ", in a row that attention takes as one sequence");
   texts.push_back(std::move(sum));
   if (samples.chunks) texts.push_back(ChunkText(samples, lower_bound));
   const double waste = samples.Waste();
   if (waste >= 0 && !lower_bound) {
-    texts.push_back(
-        absl::StrCat(samples.packed ? "as one row of " : "padded to ", RectangleText(samples), ": ",
-                     SiExpr(samples.rectangle.flops), " FLOPs, ", PercentOf(waste), " of it ",
-                     samples.packed ? "attention between samples" : "wasted on padding"));
+    texts.push_back(absl::StrCat(
+        samples.as_row   ? "row of "
+        : samples.packed ? "as one row of "
+                         : "padded to ",
+        RectangleText(samples), ": ", SiExpr(samples.rectangle.flops), " FLOPs, ", PercentOf(waste),
+        " of it ", samples.packed ? "attention between samples" : "wasted on padding"));
   }
   if (std::string text = ModalityText(samples); !text.empty() && !lower_bound) {
     texts.push_back(std::move(text));
@@ -340,7 +351,7 @@ void WriteSamples(const SamplesReport& samples, bool lower_bound, JsonWriter* js
   json->Key("samples").BeginObject();
   json->Key("count").Int(samples.samples);
   json->Key("count_symbol").String(samples.count);
-  json->Key("layout").String(samples.packed ? "packed" : "rows");
+  json->Key("layout").String(samples.as_row ? "row" : samples.packed ? "packed" : "rows");
   WriteSizes(samples.sizes, json);
   const auto write_amounts = [&](const SamplesReport::Work& work, bool is_known) {
     for (const auto& [name, amount] : {std::pair<const char*, const Expr&>("flops", work.flops),

@@ -21,6 +21,7 @@ struct SamplesReport {
   std::string count;  // the symbol of the number of samples; "" if each is a separate run
   int64_t samples = 0;
   bool packed = false;  // one after the other in one row
+  bool as_row = false;  // and the report's figures are those of the row as one sequence
   struct Size {
     std::string symbol;
     int64_t least = 0, largest = 0;

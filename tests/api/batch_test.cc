@@ -102,7 +102,12 @@ TEST(BatchTest, OneRowIsASequenceOfAllTokens) {
   const Model model = LoadKept("models/gpt2.onnx");
   const Report row = CountOver(model, Lengths({17, 300}, Samples::Layout::kOneRow));
   EXPECT_EQ(static_cast<const Amounts&>(row.totals), CountAt(model, 1, 317).totals);
-  EXPECT_FALSE(row.samples);
+  ASSERT_TRUE(row.samples);
+  EXPECT_TRUE(row.samples->as_row);
+  EXPECT_EQ(row.samples->samples, 2);
+  EXPECT_EQ(row.samples->rectangle.flops, row.totals.flops);
+  const Report packed = CountOver(model, Lengths({17, 300}, Samples::Layout::kPacked));
+  EXPECT_EQ(row.samples->flops, packed.totals.flops);
 }
 
 TEST(BatchTest, WeightsAreReadOnceInABatch) {
@@ -271,7 +276,7 @@ TEST(BatchTest, AudioThatDoesNotFitTheModel) {
     Samples samples;
     const char* error;
   } cases[] = {
-      {whisper, uneven, "makes 4 chunks of 3000 frames, and there are 3 sizes for 'seq'"},
+      {whisper, uneven, "makes 4 chunks of 3,000 frames, and there are 3 sizes for 'seq'"},
       {whisper, packed, "each chunk of audio is a row of its own"},
       {whisper, given, "given twice"},
       {whisper, AudioOf("0.001s"), "sample 1: its audio has 0 frames: it should have from 1"},

@@ -67,6 +67,8 @@ TEST(SampleListTest, BadLengths) {
       {AddCuSeqlens, "5,9", "it should begin with 0"},
       {AddCuSeqlens, "0,9,5", "size 3: '5': it is less than the one before"},
       {AddCuSeqlens, "0,0", "there are no sizes"},
+      {AddCuSeqlens, "0\n9\n5", "line 3: size 3: '5': it is less than the one before"},
+      {AddLengths, "512\n300\n12x", "line 3: size 3: '12x': it should be a whole number"},
   };
   ExpectErrors(cases);
 }
@@ -85,7 +87,10 @@ TEST(SampleListTest, BadImagesAndAudio) {
       {AddAudio, "-5s", "size 1: '-5s': it should be seconds above 0, as 12.5s"},
       {AddAudio, "nans", "size 1: 'nans': it should be seconds"},
       {AddAudio, "5s,infs", "size 2: 'infs': it should be seconds"},
-      {AddAudio, "1e300s", "size 1: '1e300s': it should be seconds"},
+      {AddAudio, "1e300s", "size 1: '1e300s': it should be at most 1e+12 s"},
+      {AddAudio, "99999999999999999s", "size 1: '99999999999999999s': it should be at most"},
+      {AddAudio, "5s,500ms", "size 2: '500ms': it should be in seconds, as 0.5s"},
+      {AddAudio, "12.5s\n\nx", "line 3: size 2: 'x': it should be frames, from 1 to"},
       {AddAudio, "s", "size 1: 's': it should be seconds"},
       {AddAudio, "99999999999999999999", "size 1: '99999999999999999999': it should be frames"},
       {AddGridThw, "", "there are no sizes"},
@@ -102,9 +107,24 @@ TEST(SampleListTest, BadImagesAndAudio) {
       {AddGridThw, "1xnanx8", "grid 1: '1xnanx8': it should be frames"},
       {AddGridThw, "1x2.5x8", "grid 1: '1x2.5x8': it should be frames"},
       {AddGridThw, "1x2x4x8", "grid 1: '1x2x4x8': it should be frames"},
+      {AddGridThw, "1 2 4\n\n1 x 8", "line 3: grid 2: '1': it should be frames"},
+      {AddGridThw, "h,w,t\n2,4,1", "line 1: 'h,w,t': names should be t,h,w"},
+      {AddImages, "336x336\n448", "line 2: size 2: '448': it should be a height"},
+      {AddImages, "\nw,h\n336,448", "line 2: 'w,h': names should be height,width"},
       {AddGridThw, "1x2x99999999999999999999", "it should be frames"},
   };
   ExpectErrors(cases);
+}
+
+TEST(SampleListTest, NamesAboveGridsAndImages) {
+  Samples samples;
+  ASSERT_TRUE(AddGridThw("t,h,w\n1,32,48\n1,20,24\n", &samples).ok());
+  EXPECT_EQ(samples.sizes["grid_h"], (std::vector<int64_t>{32, 20}));
+  Samples others;
+  ASSERT_TRUE(AddGridThw("grid_t grid_h grid_w\n1x32x48\n", &others).ok());
+  EXPECT_EQ(others.sizes["grid_w"], std::vector<int64_t>{48});
+  ASSERT_TRUE(AddImages("height,width\n336,672\n", &others).ok());
+  EXPECT_EQ(others.images[0], (std::pair<int64_t, int64_t>(336, 672)));
 }
 
 TEST(SampleListTest, AByteOrderMarkIsNoPartOfAList) {

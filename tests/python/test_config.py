@@ -401,3 +401,10 @@ def test_the_table_of_types():
             assert row["params"] == row["module_params"] and 2 * int(row["macs_2"]) == int(row["flop_counter_2"]), row["type"]
         else:
             assert row["reason"], row["type"]
+
+
+def test_a_family_that_is_not_known(tmp_path):
+    path = tmp_path / "config.json"
+    path.write_text('{"model_type": "opt"}')
+    with pytest.raises(onnxflops.InvalidError, match=r"need no Python; from_config\(\) counts it by its class"):
+        onnxflops.load(path)

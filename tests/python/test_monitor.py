@@ -459,7 +459,7 @@ def test_audio(tmp_path):
     texts = [row["tokens"] for row in rows]
     assert 2 * step(audio=[12.5, 30.0, 47.0], lengths=texts)["perf/flops_per_second"] == sum(row["flops"] for row in rows)
     for given, message in (
-        ({"audio": [12.5, 47.0], "lengths": [5, 6]}, "makes 3 chunks of 3000 frames, and there are 2 sizes seq"),
+        ({"audio": [12.5, 47.0], "lengths": [5, 6]}, "makes 3 chunks of 3,000 frames, and there are 2 sizes seq"),
         ({"audio": [], "seq": 5}, "a length for each sample"),
         ({"audio": [12.5, 30], "seq": 5}, "sample 2: audio is 30, in other units than the first"),
         ({"audio": [-3.0], "seq": 5}, "of a frame or more"),

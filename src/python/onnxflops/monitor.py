@@ -429,7 +429,7 @@ class Perf:
         for name, values in lists.items():
             if len(values) != chunks:
                 raise InvalidError(
-                    f"the audio of {len(frames)} samples makes {chunks} chunks of {size} frames, and there are {len(values)} sizes {name}: "
+                    f"the audio of {len(frames)} samples makes {chunks} chunks of {size:,} frames, and there are {len(values)} sizes {name}: "
                     "each chunk has a text of its own"
                 )
         if symbol in work.origins:  # the report leaves the frames open
