@@ -47,7 +47,7 @@ std::optional<int64_t> ListedSamples(const StepRecord& record) {
 }
 
 std::string BatchNameOf(const StepRecord& record) {
-  const std::string name = NameOf(record, "samples");
+  std::string name = NameOf(record, "samples");
   if (!record.device_batch && !name.empty()) return name;
   return record.device_batch ? "the batch of the step" : "batch";
 }
@@ -146,7 +146,7 @@ bool Monitor::IsMaskSum(const StepRecord& record) {
 void Monitor::CheckTogether(StepRecord* record, std::vector<std::string>* problems) {
   // A total that does not grow counts nothing.
   if (record->tokens == 0 && !record->names.contains("tokens")) record->tokens.reset();
-  for (std::string wrong :
+  for (const std::string& wrong :
        {monitor::WrongBatch(*record), monitor::WrongLength(*record, RowLengthOf(*record)),
         WrongTokens(*record)}) {
     if (wrong.empty()) continue;
