@@ -129,7 +129,8 @@ def _placed(told: dict[str, Any]) -> Optional[Rows]:
 
     None if each row is one sample without padding, or if nothing tells the rows.
     """
-    places, ids, spots, blank = (told.get(name) for name in ("position_ids", "input_ids", "mm_token_type_ids", "blank"))
+    places: Any = told["position_ids"]
+    ids, spots, blank = (told.get(name) for name in ("input_ids", "mm_token_type_ids", "blank"))
     if len(places.shape) not in (2, 3) or places.shape[-1] == 0:
         return None
     planes = (places if len(places.shape) == 3 else places[None]).tolist()
