@@ -729,9 +729,7 @@ class CheckAtARevision(unittest.TestCase):
     def test_a_folder(self):
         self.assertEqual(self.hold("exports/sd/"), 1)
         self.assertEqual(self.hold("sd", folder="exports"), 1)
-        os.mkdir(os.path.join(self.repository, "exports/sd/scheduler"))
-        with open(os.path.join(self.repository, "exports/sd/scheduler/scheduler_config.json"), "w", encoding="utf-8") as file:
-            file.write('{"_class_name": "HeunDiscreteScheduler"}')
+        self.write("exports/sd/model_index.json", "DDIMScheduler", "HeunDiscreteScheduler")
         self.assertGreater(self.hold("exports/sd"), Fraction(3, 2))
 
     def test_a_folder_with_a_file_of_stages(self):
