@@ -17,7 +17,6 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -140,12 +139,8 @@ absl::Status UnknownFamily(absl::string_view model_type) {
   for (const DecoderFamily& family : DecoderFamilies()) names.emplace_back(family.model_type);
   std::string hint = DidYouMean(model_type, names);
   if (hint.empty()) {
-    // In Python the setting is a call of from_config() itself.
-    const std::string setting = Setting("with-transformers", kOn);
-    const bool is_call = absl::StrContains(setting, "from_config()");
-    hint = absl::StrCat(" among the ", names.size(), " that need no Python; ", setting,
-                        is_call ? " counts" : ", or from_config() of the Python package, counts",
-                        " it by its class");
+    hint = absl::StrCat(" among the ", names.size(), " that need no Python; ",
+                        Setting("with-transformers", kOn), " counts it by its class");
   }
   return absl::InvalidArgumentError(
       absl::StrCat("model_type ", Quoted(model_type), " is not known", hint));

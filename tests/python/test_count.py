@@ -448,7 +448,7 @@ def test_signatures(gpt2):
         for option in options:
             assert f"\n  {option}: " in function.__doc__, option
     signature = inspect.signature(gpt2.count)
-    assert signature.parameters["backward"].default == "2x" and "exact" in signature.parameters["backward"].annotation
+    assert signature.parameters["backward"].default is None and "exact" in signature.parameters["backward"].annotation
     assert list(inspect.signature(gpt2.count().flops.evaluate).parameters) == ["sizes"]
     assert list(inspect.signature(onnxflops.load).parameters) == ["source", "name", "storage_options"]
     gpt2.count(**{p.name: p.default for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY}).to_json()
