@@ -36,13 +36,6 @@ absl::Status AtPlace(absl::string_view place, absl::string_view stage, const abs
                      absl::StrCat(place, ": stage ", Quoted(stage), ": ", status.message()));
 }
 
-// The same file, also under another name.
-bool IsSameFile(const std::string& a, const std::string& b) {
-  if (a == b) return true;
-  const std::optional<platform::FileId> id = platform::IdOf(a);
-  return id && id == platform::IdOf(b);
-}
-
 // Models and counts that several pipelines of one call share: the points of a sweep.
 struct SharedCounts {
   absl::btree_map<std::string, Model> models;
@@ -121,12 +114,15 @@ class PipelineCounter {
   std::vector<size_t> FirstOfWeights(bool with_copies) const {
     const std::vector<PipelineStage>& stages = pipeline_.stages;
     std::vector<size_t> first(stages.size());
+    std::vector<std::optional<platform::FileId>> ids;  // a file may have several names
+    ids.reserve(stages.size());
+    for (const PipelineStage& stage : stages) ids.push_back(platform::IdOf(stage.path));
     for (size_t i = 0; i < stages.size(); ++i) {
       first[i] = i;
       for (size_t j = 0; j < i; ++j) {
         const bool is_same = stages[j].name == stages[i].weights ||
                              (with_copies && stages[j].name == stages[i].copy_of) ||
-                             IsSameFile(stages[j].path, stages[i].path);
+                             stages[j].path == stages[i].path || (ids[i] && ids[i] == ids[j]);
         if (!is_same || first[i] == first[j]) continue;
         const auto [from, to] = std::minmax(first[i], first[j]);
         std::replace(first.begin(), first.begin() + static_cast<long>(i) + 1, size_t{to},

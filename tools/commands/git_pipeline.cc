@@ -97,10 +97,14 @@ absl::Status GitPipeline::LayFile(const std::string& path) const {
   std::filesystem::create_directories(std::filesystem::path(to).parent_path(), fault);
   std::ofstream file(to, std::ios::binary);
   std::array<char, 1 << 16> bytes;
-  for (ssize_t n = 0; (n = read(fd, bytes.data(), bytes.size())) > 0;) {
-    file.write(bytes.data(), n);
-  }
+  ssize_t n = 0;
+  while ((n = read(fd, bytes.data(), bytes.size())) > 0) file.write(bytes.data(), n);
   file.close();
+  // A part of a file could be counted as a whole one.
+  if (n < 0) {
+    return absl::UnknownError(
+        absl::StrCat(Escaped(path), ": cannot be read at ", Escaped(revision_)));
+  }
   return file ? absl::OkStatus() : CannotWrite(to);
 }
 
