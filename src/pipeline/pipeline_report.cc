@@ -97,7 +97,7 @@ std::string RunsText(const PipelineStageCost& stage, const Bindings& at) {
   const std::optional<absl::int128> runs = ValueAt(stage.runs, at);
   if (!runs) return "?";
   const Share& share = stage.probability;
-  const std::string all = GroupedDigits(*runs);
+  std::string all = GroupedDigits(*runs);
   if (share.part == share.whole) return all;
   const double expected = static_cast<double>(*runs) * static_cast<double>(share.part) /
                           static_cast<double>(share.whole);
