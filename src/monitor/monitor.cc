@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -141,16 +142,36 @@ void Monitor::Tell(std::string text, std::vector<std::string>* problems) {
   if (told_.insert(text).second) problems->push_back(std::move(text));
 }
 
-void Monitor::CheckLengths(StepRecord* record, std::vector<std::string>* problems) const {
+// The model is asked for sizes above those that it could run with, a bounded number of times.
+std::string Monitor::RefusalOf(const std::string& symbol, int64_t size) const {
+  constexpr size_t kMostAsked = 64;
+  if (const auto most = work_.most.find(symbol); most != work_.most.end()) {
+    return size > most->second ? monitor::BeyondPositions(symbol, size, most->second) : "";
+  }
+  Asked& asked = asked_[symbol];
+  if (!work_.refusal || size <= asked.fine) return "";
+  auto answer = asked.refused.find(size);
+  if (answer == asked.refused.end()) {
+    if (asked.refused.size() >= kMostAsked) return "";
+    std::string why = work_.refusal(symbol, size);
+    if (why.empty()) {
+      asked.fine = size;
+      return "";
+    }
+    answer = asked.refused.emplace(size, std::move(why)).first;
+  }
+  return absl::StrCat(Escaped(BareName(symbol)), " = ", size, ": ", answer->second);
+}
+
+void Monitor::CheckLengths(StepRecord* record, std::vector<std::string>* problems) {
   const std::vector<int64_t>& lengths = record->lengths;
   for (const std::string& symbol : work_.sequences) {
-    const auto most = work_.most.find(symbol);
     const bool is_theirs = work_.sequences.size() == 1 || !record->sizes.contains(BareName(symbol));
-    if (lengths.empty() || most == work_.most.end() || !is_theirs) continue;
+    if (lengths.empty() || !is_theirs) continue;
     const auto largest = std::max_element(lengths.begin(), lengths.end());
-    if (*largest <= most->second) continue;
-    problems->push_back(absl::StrCat("sample ", largest - lengths.begin() + 1, ": ",
-                                     monitor::BeyondPositions(symbol, *largest, most->second),
+    const std::string why = RefusalOf(symbol, *largest);
+    if (why.empty()) continue;
+    problems->push_back(absl::StrCat("sample ", largest - lengths.begin() + 1, ": ", why,
                                      ": no utilisation of this step"));
     record->lengths.clear();
     record->faulty.insert("lengths");
@@ -575,12 +596,13 @@ std::optional<absl::int128> Monitor::FlopsOf(const StepRecord& record, Bindings*
     // The same as with --mask-sum: the mean of the batch, rounded up.
     (*sizes)[sequence] = (*record.tokens + batch->second - 1) / batch->second;
   }
-  for (const auto& [symbol, most] : work_.most) {
-    const auto beyond = sizes->find(symbol);
-    if (beyond == sizes->end() || beyond->second <= most) continue;
-    problems->push_back(absl::StrCat(monitor::BeyondPositions(symbol, beyond->second, most),
-                                     ": no utilisation of this step"));
-    sizes->erase(beyond);
+  for (const auto& [symbol, size] : *sizes) {
+    const bool is_length = absl::c_linear_search(work_.sequences, symbol);
+    if (!is_length && !work_.most.contains(symbol)) continue;
+    const std::string why = work_.bindings.contains(symbol) ? "" : RefusalOf(symbol, size);
+    if (why.empty()) continue;
+    problems->push_back(absl::StrCat(why, ": no utilisation of this step"));
+    sizes->erase(symbol);
     return std::nullopt;
   }
   const int64_t lacks = BatchOfTokens(record, sizes);
@@ -654,7 +676,9 @@ void Monitor::Add(const StepRecord& record, int64_t steps, double seconds,
   totals_.seconds += seconds;
   totals_.steps += steps;
   using monitor::AddTo;
-  AddTo(flops, steps, &window_.flops, &window_.has_flops, &totals_.flops);
+  bool known = true;
+  AddTo(flops, steps, &window_.flops, &known, &totals_.flops);
+  if (known) window_.flop_seconds += seconds;
   AddTo(items.tokens, steps, &window_.tokens, &window_.has_tokens, &totals_.tokens);
   AddTo(items.samples, steps, &window_.samples, &window_.has_samples, &totals_.samples);
   AddTo(items.images, steps, &window_.image_tokens, &window_.has_images, &totals_.image_tokens);
@@ -689,6 +713,8 @@ absl::StatusOr<std::optional<MonitorPoint>> Monitor::Take(const StepRecord& give
   RETURN_IF_ERROR(CheckSizes(work_, record));
   for (const std::string& note : record.notes) Tell(note, problems);
   problems->insert(problems->end(), record.faults.begin(), record.faults.end());
+  CompareNames(&record, problems);
+  TakeOutImages(&record, problems);
   CheckLengths(&record, problems);
   if (record.is_summary) return TakeSummary(std::move(record), problems);
   if (record.pause_seconds) pause_ += *record.pause_seconds;
@@ -752,8 +778,8 @@ MonitorPoint Monitor::MakePoint() {
     if (window_.has_samples) {
       point.samples_per_second = window_.samples / window_.seconds;
     }
-    if (window_.has_flops) {
-      point.flops_per_second = window_.flops / window_.seconds;
+    if (window_.flop_seconds > 0) {
+      point.flops_per_second = window_.flops / window_.flop_seconds;
       mfu_ = *point.flops_per_second / (static_cast<double>(options_.devices) * options_.peak);
       mfu_step_ = point.step;
     }

@@ -10,6 +10,7 @@
 #define ONNXFLOPS_SRC_MONITOR_MONITOR_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -36,9 +37,11 @@ struct StepWork {
   std::string batch;                   // symbol of the batch, or ""
   Bindings bindings;                   // sizes that are the same at every step
   AudioWork audio;
-  Expr image_tokens;                    // of an image in the decoder, by its sizes; 0 if unknown
-  Bindings multiples;                   // what sizes of images are multiples of
-  Bindings most;                        // the sizes that there are learned positions for
+  Expr image_tokens;   // of an image in the decoder, by its sizes; 0 if unknown
+  Bindings multiples;  // what sizes of images are multiples of
+  Bindings most;       // the sizes that there are learned positions for
+  // Why the model cannot run with this size of a symbol, or "". Null: `most` has all there is.
+  std::function<std::string(const std::string& symbol, int64_t size)> refusal;
   std::optional<int64_t> fixed_batch;   // fixed in the file
   std::optional<int64_t> fixed_length;  // of tokens, fixed in the file
   bool per_sample = false;   // `flops` at the fixed batch count for as many samples as a step has
@@ -97,10 +100,17 @@ class Monitor {
   // Measurements since the last point.
   struct Window {
     double seconds = 0, flops = 0, tokens = 0, samples = 0, image_tokens = 0, audio_frames = 0;
-    double places = 0;  // of tokens and padding
+    double places = 0;        // of tokens and padding
+    double flop_seconds = 0;  // of the steps whose FLOPs are known
     int64_t steps = 0;
-    bool has_flops = true, has_tokens = true, has_samples = true, has_images = true;
+    bool has_tokens = true, has_samples = true, has_images = true;
     bool has_frames = true, has_places = true;
+  };
+
+  // Sizes of a symbol with which the model was asked to run.
+  struct Asked {
+    int64_t fine = 0;  // up to here
+    absl::btree_map<int64_t, std::string> refused;
   };
 
   struct Items {  // of a step
@@ -135,7 +145,13 @@ class Monitor {
   void CompareRates(const StepRecord& record, const Items& items, double step_seconds,
                     std::vector<std::string>* problems);
   // Takes out lengths that the model has no positions for.
-  void CheckLengths(StepRecord* record, std::vector<std::string>* problems) const;
+  void CheckLengths(StepRecord* record, std::vector<std::string>* problems);
+  // Why no step has this size, or "".
+  std::string RefusalOf(const std::string& symbol, int64_t size) const;
+  // cu_seqlens are of all tokens in a row, and `lengths` of the texts.
+  void TakeOutImages(StepRecord* record, std::vector<std::string>* problems) const;
+  // One fact may have several names in a log.
+  void CompareNames(StepRecord* record, std::vector<std::string>* problems);
   // Takes out what cannot be true together, and tells doubts.
   void CheckTogether(StepRecord* record, std::vector<std::string>* problems);
   std::string WrongTokens(const StepRecord& record) const;
@@ -189,6 +205,7 @@ class Monitor {
   std::optional<double> mfu_;
   int64_t mfu_step_ = 0;
   absl::btree_set<std::string> told_;
+  mutable absl::btree_map<std::string, Asked> asked_;  // by symbol
   absl::btree_map<std::string, Doubt> doubts_;
 };
 

@@ -139,6 +139,50 @@ std::string Monitor::BoundSizeOf(const StepRecord& record) const {
   return "";
 }
 
+void Monitor::TakeOutImages(StepRecord* record, std::vector<std::string>* problems) const {
+  if (!record->packed || !record->has_images() || work_.image_tokens.is_zero()) return;
+  const absl::StatusOr<std::vector<int64_t>> tokens =
+      TokensOfImages(work_.image_tokens, record->grids);
+  std::vector<int64_t>& texts = record->lengths;
+  const size_t samples =
+      record->image_counts.empty() && tokens.ok() ? tokens->size() : record->image_counts.size();
+  if (!tokens.ok() || samples != texts.size()) return;  // FlopsOfSamples tells
+  size_t image = 0;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const int64_t images = record->image_counts.empty() ? 1 : record->image_counts[i];
+    const int64_t all = texts[i];
+    for (int64_t k = 0; k < images && image < tokens->size(); ++k) texts[i] -= (*tokens)[image++];
+    if (texts[i] >= 0) continue;
+    problems->push_back(absl::StrCat(monitor::ListNameOf(*record), ": sample ", i + 1, " has ",
+                                     Plural(all, "token"), ", and its images have ", all - texts[i],
+                                     ": no utilisation of this step"));
+    texts.clear();
+    record->faulty.insert("lengths");
+    return;
+  }
+}
+
+void Monitor::CompareNames(StepRecord* record, std::vector<std::string>* problems) {
+  // FLOPs are of the model's own name of the batch.
+  const std::string batch = BareName(work_.batch);
+  const auto own = record->sizes.find(batch);
+  if (own != record->sizes.end() && record->samples && *record->samples != own->second) {
+    Tell(absl::StrCat(Escaped(batch), " is ", own->second, ", and ",
+                      monitor::NameOf(*record, "samples"), " is ", *record->samples,
+                      ": the former is used"),
+         problems);
+    record->samples = own->second;
+  }
+  const std::optional<int64_t> first = RowLengthOf(*record);
+  for (const absl::string_view name : {"seq", "seq_len", "seq_length", "sequence_length"}) {
+    const auto other = record->sizes.find(std::string(name));
+    if (!first || other == record->sizes.end() || other->second == *first) continue;
+    Tell(absl::StrCat("a step has lengths of ", *first, " and of ", other->second, " (",
+                      Escaped(other->first), "): the former is used"),
+         problems);
+  }
+}
+
 bool Monitor::IsMaskSum(const StepRecord& record) {
   return absl::EndsWithIgnoreCase(monitor::NameOf(record, "tokens"), "mask_sum");
 }

@@ -29,6 +29,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "fmt/format.h"
 #include "src/base/byte_reader.h"
 #include "src/base/csv_reader.h"
 #include "src/base/json_reader.h"
@@ -534,11 +535,24 @@ constexpr TimeField kTimes[] = {
     {"pause_seconds", &StepRecord::pause_seconds},
 };
 
+// What one line says twice, under two names.
+template <typename Value>
+void NoteOther(const std::string& before, const std::string& name,
+               const std::optional<Value>& first, const std::optional<Value>& second,
+               StepRecord* record) {
+  if (before.empty() || before == name || !first || !second || *first == *second) return;
+  record->notes.push_back(fmt::format("{} is {}, and {} is {}: the latter is used", Escaped(before),
+                                      *first, Escaped(name), *second));
+}
+
 void TakeAs(const LogName& as, LogField field, StepRecord* record) {
-  record->names[std::string(as.means)] = field.name;
+  const std::string before =
+      std::exchange(record->names[std::string(as.means)], std::string(field.name));
   for (const CountField& count : kCounts) {
     if (count.means != as.means) continue;
-    return TakeSize(field, count.least, count.most, &(record->*count.value), record);
+    const std::optional<int64_t> first = record->*count.value;
+    TakeSize(field, count.least, count.most, &(record->*count.value), record);
+    return NoteOther(before, field.name, first, record->*count.value, record);
   }
   if (as.means == "lengths" || as.means == "cu_seqlens") {
     return TakeLengths(field, as.means == "cu_seqlens", record);
@@ -553,7 +567,9 @@ void TakeAs(const LogName& as, LogField field, StepRecord* record) {
   }
   for (const TimeField& time : kTimes) {
     if (time.means != as.means) continue;
-    return TakeTime(field, kLeastSeconds, kMostTime, &(record->*time.value), record);
+    const std::optional<double> first = record->*time.value;
+    TakeTime(field, kLeastSeconds, kMostTime, &(record->*time.value), record);
+    return NoteOther(before, field.name, first, record->*time.value, record);
   }
 }
 

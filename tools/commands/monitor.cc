@@ -208,6 +208,15 @@ absl::StatusOr<StepWork> WorkOf(const Model& model, CountOptions options) {
   work.bindings = report.bindings;
   for (const auto& [symbol, of] : MultipleDims(*model)) work.multiples.emplace(symbol, of);
   for (const auto& [symbol, most] : MostDims(*model)) work.most.emplace(symbol, most);
+  if (work.most.empty()) {  // a file has no list of them: it fails where its positions end
+    work.refusal = [model, options](const std::string& symbol, int64_t size) -> std::string {
+      CountOptions at = options;
+      at.training.reset();
+      at.bindings[symbol] = size;
+      const absl::Status counted = Count(model, at).status();
+      return counted.ok() ? "" : std::string(counted.message());
+    };
+  }
   for (const std::string& warning : report.warnings) {
     WriteError(absl::StrCat(Escaped(report.model.path), ": ", warning));
   }
