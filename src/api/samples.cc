@@ -284,6 +284,7 @@ class SampleFinder {
     origin_ = OriginOf(samples, Samples::kAudio);
     RETURN_IF_ERROR(AddAudioSizes(samples));
     if (columns_.empty()) return absl::InvalidArgumentError("there are no samples");
+    if (samples.with_images) RETURN_IF_ERROR(TakeOutImages(!samples.images.empty()));
     if (samples.layout == Samples::Layout::kOneRow) RETURN_IF_ERROR(CheckTextAlone());
     AddFollowing();
     RETURN_IF_ERROR(CheckPositions());
@@ -296,6 +297,43 @@ class SampleFinder {
   }
 
  private:
+  // A configuration's length is that of the text. Of a grid of patches, each square of the side
+  // that MultipleDims has is a token.
+  absl::Status TakeOutImages(bool has_images) {
+    std::vector<int64_t>* texts = nullptr;
+    const Samples::Origin* origin = nullptr;
+    std::vector<int64_t> tokens;
+    for (size_t c = 0; c < columns_.size(); ++c) {
+      const std::string& symbol = sizes_.symbols[c];
+      if (absl::c_linear_search(inputs_.lengths, symbol)) {
+        texts = &columns_[c];
+        origin = origins_[c];
+      }
+      if (!absl::StartsWith(symbol, "grid_")) continue;
+      if (tokens.empty()) tokens.assign(columns_[c].size(), 1);
+      int64_t side = 1;
+      for (const auto& [name, of] : MultipleDims(model_)) {
+        if (name == symbol && of > 0) side = of;
+      }
+      for (size_t i = 0; i < tokens.size(); ++i) tokens[i] *= columns_[c][i] / side;
+    }
+    const bool has_parts = !SizesOfImage(model_, 1, 1).empty() || !PixelDims(model_).empty();
+    if (texts == nullptr || (tokens.empty() && !(has_images && has_parts))) return absl::OkStatus();
+    if (tokens.empty()) {
+      return absl::InvalidArgumentError(
+          WithSettings("{cu-seqlens} are of all tokens of a row, and how many are of images is not "
+                       "known here: give the texts as {lengths}, with {packed on}"));
+    }
+    for (size_t i = 0; i < texts->size() && i < tokens.size(); ++i) {
+      const int64_t all = (*texts)[i];
+      (*texts)[i] -= tokens[i];
+      if ((*texts)[i] >= 0) continue;
+      return At(origin, "sample", i,
+                fmt::format("it has {}, and its image {}", Plural(all, "token"), tokens[i]));
+    }
+    return absl::OkStatus();
+  }
+
   static const Samples::Origin* OriginOf(const Samples& samples, const std::string& list) {
     const auto found = samples.origins.find(list);
     return found == samples.origins.end() ? nullptr : &found->second;
@@ -776,6 +814,7 @@ absl::Status AddCuSeqlens(absl::string_view text, Samples* samples) {
     lines.push_back(list[i].line);
   }
   if (samples->layout == Samples::Layout::kRows) samples->layout = Samples::Layout::kPacked;
+  samples->with_images = true;
   return AddColumn("", std::move(sizes), LinesOf(std::move(lines)), samples);
 }
 

@@ -46,6 +46,8 @@ struct Samples {
     kOneRow,  // in one row that attention takes as one sequence: nothing is left out
   };
   Layout layout = Layout::kRows;
+  // The lengths are of all tokens of a sample, those of its image, too: where each begins in a row.
+  bool with_images = false;
 };
 
 // Adds sizes from a text: "512,300,17", with commas, spaces, line ends or brackets between them;
@@ -53,7 +55,7 @@ struct Samples {
 // Errors: InvalidArgument with the place, OutOfRange for too many.
 absl::Status AddLengths(absl::string_view text, Samples* samples);
 // Reads the start of each sample and the end of the last one: "0,512,812,829". Empty samples, which
-// pad such a list, are skipped. The samples are packed.
+// pad such a list, are skipped. The samples are packed; the tokens of their images are in the row.
 absl::Status AddCuSeqlens(absl::string_view text, Samples* samples);
 // "336x336,672x448": heights and widths. A first line of names, "height,width", may stand before
 // the lines.

@@ -310,7 +310,7 @@ def test_images_of_each_sample(qwen):
     plain = step(lengths=[40, 7], grid_thw=[one, two])
     assert plain == step(lengths=[40, 7], grid_thw=[[one], [two]]) == step(lengths=[40, 7], grid_thw=[one, two], image_counts=[1, 1])
     alone = [step(lengths=[n], grid_thw=images)["perf/flops_per_second"] for n, images in ((40, [[one, two]]), (7, [[]]), (0, [[two, one]]))]
-    packed = step(cu_seqlens=[0, 40, 47], grid_thw=[[one, two], []])["perf/flops_per_second"]
+    packed = step(cu_seqlens=[0, 40 + 24 + 6, 77], grid_thw=[[one, two], []])  # tokens of images are in the row["perf/flops_per_second"]
     assert packed == sum(alone[:2]) == step(lengths=[40, 7], grid_thw=[[one, two], []])["perf/flops_per_second"]
     assert alone[1] == step(batch=1, seq=7, grid_t=1, grid_h=2, grid_w=2)["perf/flops_per_second_text"]
     assert step(seq=9, grid_thw=[[one, two], []]) == step(lengths=[9, 9], grid_thw=[one, two], image_counts=[2, 0])
@@ -602,7 +602,7 @@ def test_lists_of_several_sizes():
     [({"lengths": [5, 2000]}, "sample 2: "), ({"cu_seqlens": [0, 5, 2005]}, "sample 2: "), ({"batch": 1, "seq": 2000}, "")],
 )
 def test_no_figures_beyond_learned_positions(sizes, sample):
-    """In the words of count(). An export does not tell its positions."""
+    """In the words of count()."""
     message = f"{sample}seq = 2000: the configuration has positions for at most 1024"
     model = onnxflops.load(ROOT / "tests/data/config/gpt2")
     with pytest.raises(onnxflops.InvalidError, match=f"{message}$"):
@@ -612,6 +612,15 @@ def test_no_figures_beyond_learned_positions(sizes, sample):
         with pytest.raises(onnxflops.InvalidError, match=f"^{message}$"):
             perf.step(**sizes)
     Perf(model, peak=1e15, devices=1).step(lengths=[5, 1024])
+
+
+def test_no_figures_where_a_file_fails(gpt2):
+    """Its table of positions has 1024 rows."""
+    perf = Perf(gpt2, peak=1e15, devices=1)
+    perf.step(lengths=[5, 1024])
+    for sizes in ({"lengths": [5, 1025]}, {"batch": 1, "seq": 1025}):
+        with pytest.raises(onnxflops.InvalidError, match=r"(?s)seq = 1025: .*index 1024 is outside of an axis of size 1024"):
+            perf.step(**sizes)
 
 
 def test_plain_loop():

@@ -55,6 +55,9 @@ class StepWork:
         self.origins: dict[str, str] = {
             x["name"]: x["origin"]["value"] for x in document["symbols"] if x["origin"]["kind"] == "input"
         }
+        # Lengths with which the model was counted, and how often.
+        self._fine: dict[str, int] = {}
+        self._asked = 0
         # The sizes that a configuration has learned positions for.
         self._most: dict[str, int] = {x["name"]: x["at_most"]["value"] for x in document["symbols"] if x.get("at_most", {}).get("value")}
         rows = [x for x in document["inputs"] if x.get("shape")]
@@ -161,12 +164,26 @@ class StepWork:
     def check_positions(self, sizes: Mapping[str, Sequence[int]], of_samples: bool = False) -> None:
         """Raises an error for a size beyond the positions that a configuration has learned."""
         for name, values in sizes.items():
-            most = self._most.get(self.symbol(name))
-            largest = max(values, default=0)
-            if most is None or largest <= most or self.symbol(name) not in self.origins:
+            symbol, largest = self.symbol(name), max(values, default=0)
+            most = self._most.get(symbol)
+            if symbol not in self.origins or largest <= (self._fine.get(symbol, 0) if most is None else most):
                 continue
-            sample = f"sample {list(values).index(largest) + 1}: " if of_samples else ""
-            raise InvalidError(f"{sample}{self.symbol(name)} = {largest}: the configuration has positions for at most {most}")
+            why = self._refusal(symbol, largest) if most is None else f"the configuration has positions for at most {most}"
+            if why:
+                sample = f"sample {list(values).index(largest) + 1}: " if of_samples else ""
+                raise InvalidError(f"{sample}{symbol} = {largest}: {why}")
+
+    def _refusal(self, symbol: str, size: int) -> str:
+        """Why a file cannot run with this length, or "": it has no list of its positions, and fails where they end."""
+        if not isinstance(self._of, Model) or symbol != self.symbol(self._tokens) or self._asked >= 64:
+            return ""
+        try:
+            self._asked += 1
+            self._of.count(**{symbol: size})
+        except OnnxflopsError as fault:
+            return str(fault)
+        self._fine[symbol] = size
+        return ""
 
     @property
     def merge(self) -> int:

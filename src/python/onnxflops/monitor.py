@@ -289,8 +289,9 @@ class Perf:
         """A batch of the step that goes on: with gradient accumulation a step has several.
 
         `lengths` has the lengths of the samples in a padded batch: a list or an array, or a dict of these by
-        the model's sizes. `cu_seqlens` has the start of each sample in a packed row, and the end of the last.
-        `grid_thw` has frames, height and width in patches of each sample's image, as image_grid_thw has them.
+        the model's sizes. `cu_seqlens` has the start of each sample in a packed row, and the end of the last;
+        the row has the tokens of images, too, and `lengths` those of the text. `grid_thw` has frames, height
+        and width in patches of each sample's image, as image_grid_thw has them.
         Samples with several images, or none, have a list of grids each: [[[1, 8, 12]], [[1, 4, 6], [1, 8, 2]], []];
         or `image_counts` says how many of the grids are of each sample: [1, 2, 0].
         `images` has heights and widths in pixels, for models that cut images into tiles; a list of them for
@@ -347,6 +348,8 @@ class Perf:
                 raise InvalidError("cu_seqlens should begin with 0 and go up to where the last sample ends")
         if grid_thw is not None:
             pictures, counts = _images_of(grid_thw, image_counts)
+        if packed and pictures and self.work.image_formula:
+            lists = {self._tokens: self._texts_of(lists[self._tokens], pictures, counts)}
         if counts is not None:
             self._add_images(lists, packed, sizes, pictures, counts)
             return
@@ -364,6 +367,18 @@ class Perf:
         rows = [n + image for n, image in zip(lengths, tokens)]
         places = sum(rows) if packed else len(rows) * max(rows, default=0)
         self._sums.add(flops, sum(rows), len(rows), places, sum(tokens), self._frames(sizes, lists, count, packed, own))
+
+    def _texts_of(self, rows: Sequence[int], pictures: Sequence[Sequence[int]], counts: Optional[Sequence[int]]) -> list[int]:
+        """The texts of samples in a row, where all their tokens are those of images, too."""
+        each = [1] * len(pictures) if counts is None else counts
+        if len(each) != len(rows):
+            raise InvalidError(f"a batch has {len(rows)} samples in cu_seqlens, and images for {len(each)}")
+        tokens = iter([self.work.image_tokens(dict(zip(self.work.image_sizes, picture))) for picture in pictures])
+        images = [sum(next(tokens) for _ in range(count)) for count in each]
+        for i, (row, image) in enumerate(zip(rows, images), 1):
+            if image > row:
+                raise InvalidError(f"sample {i} of cu_seqlens has {row} tokens, and its images have {image}")
+        return [row - image for row, image in zip(rows, images)]
 
     def _name_of(self, size: str) -> str:
         """What a caller gave a list of this size as."""
