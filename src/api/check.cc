@@ -474,7 +474,7 @@ class SizedPipelines {
   static absl::Status RequireFormulas(const PipelineReport& report) {
     for (const PipelineStageCost& stage : report.stages) {
       if (stage.has_formula) continue;
-      return absl::FailedPreconditionError(absl::StrCat(
+      return absl::InvalidArgumentError(absl::StrCat(
           Escaped(report.file), ": stage ", Quoted(stage.name),
           ": a size decides what the model runs, so [at] takes a number, and no range"));
     }

@@ -93,12 +93,30 @@ class PipelineCounter {
     return model;
   }
 
+  // A size that nobody gave may be why a stage cannot be counted.
+  absl::Status WithAssumed(const PipelineStage& stage, const absl::Status& status) const {
+    std::vector<std::string> used, assumed;
+    for (const auto& size : stage.sizes) {
+      absl::c_move(size.second.value.Symbols(), std::back_inserter(used));
+    }
+    for (const PipelineParameter& parameter : pipeline_.parameters) {
+      if (!parameter.assumed || !absl::c_linear_search(used, parameter.name)) continue;
+      assumed.push_back(absl::StrCat(parameter.name, " = ", *parameter.value));
+    }
+    if (assumed.empty()) return status;
+    return WithMessage(
+        status, absl::StrCat(status.message(), "\n  assumed here: ", absl::StrJoin(assumed, ", "),
+                             WithSettings("; {dim} sets them")));
+  }
+
   absl::Status AddStage(const PipelineStage& stage) {
     const absl::StatusOr<Model> model = ModelOf(stage);
     if (!model.ok()) return AtPlace(stage.model_place, stage.name, model.status());
     absl::StatusOr<CountedStage> counted =
         CountStage(pipeline_, stage, *model, options_, request_, &known_.counted);
-    if (!counted.ok()) return AtPlace(stage.place, stage.name, counted.status());
+    if (!counted.ok()) {
+      return AtPlace(stage.place, stage.name, WithAssumed(stage, counted.status()));
+    }
     PipelineStageCost& cost = counted->cost;
     for (const std::string& name : counted->used) {
       report_.bindings.emplace(name, options_.bindings.at(name));
@@ -147,6 +165,12 @@ class PipelineCounter {
     Expr sum = 0;
     for (const Expr& of : bytes) sum += of;
     return sum;
+  }
+
+  // A stage that never runs has no activations.
+  static Expr IfItRuns(const PipelineStageCost& stage, const Expr& peak) {
+    if (stage.runs.AtLeast(1)) return peak;
+    return stage.probability.part == 0 ? Expr(0) : Min(1, stage.runs) * peak;
   }
 
   // Figures that have no digits at these sizes would be shown as "?".
@@ -243,8 +267,9 @@ class PipelineCounter {
         stage.peak_activations = Expr(*stage.peak_here);
       }
       if (!known) continue;
-      activations = Max(activations, *stage.peak_activations);
-      in_turn = Max(in_turn, stage.totals.param_bytes + *stage.peak_activations);
+      const Expr peak = IfItRuns(stage, *stage.peak_activations);
+      activations = Max(activations, peak);
+      in_turn = Max(in_turn, stage.totals.param_bytes + peak);
     }
     for (const auto& [name, of] : weights) {
       report_.totals.params += of.first;

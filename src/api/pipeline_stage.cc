@@ -107,7 +107,8 @@ class StageCounter {
     RETURN_IF_ERROR(CheckNames(open));
     RunCost cost = open.cost;
     uncounted_ = open.uncounted;
-    RETURN_IF_ERROR(CheckValues(&cost));
+    most_ = open.most;
+    RETURN_IF_ERROR(CheckValues(open.unequal_branches, &cost));
     CountedStage result;
     ASSIGN_OR_RETURN(result.cost, Summed(cost));
     ASSIGN_OR_RETURN(result.tools, SummedTools(std::move(cost.tools)));
@@ -269,9 +270,15 @@ class StageCounter {
     CountedRun run;
     ASSIGN_OR_RETURN(run.cost, CostOf(report, options));
     run.cost.tools = std::move(compared.tools);
-    for (const SymbolOrigin& symbol : report.symbols) run.symbols.push_back(symbol.name);
+    for (const SymbolOrigin& symbol : report.symbols) {
+      run.symbols.push_back(symbol.name);
+      const auto most = symbol.at_most ? symbol.at_most->AsInt64() : std::nullopt;
+      if (most) run.most.emplace(symbol.name, *most);
+    }
     run.reference = report::ReferenceSizes(report);
     run.uncounted = report.coverage.unknown;
+    run.unequal_branches = report.unequal_branches;
+    run.warnings = report.warnings;
     return counted_.emplace(std::move(key), std::move(run)).first->second;
   }
 
@@ -418,8 +425,10 @@ class StageCounter {
     return absl::OkStatus();
   }
 
-  // Compares the formula with counts at the values of the parameters.
-  absl::Status CheckValues(RunCost* cost) {
+  // Compares the formula with counts at the values of the parameters. `branches`: of which the
+  // formula has the larger ones. If fewer are left there, sizes decide which runs, and the formula
+  // is not right at all of them, even if it is at these.
+  absl::Status CheckValues(int64_t branches, RunCost* cost) {
     for (const auto& [name, size] : sizes_) {
       if (size.NumTerms() <= kMaxStageSizeTerms) continue;
       return LimitError("stage-size-terms",
@@ -450,10 +459,12 @@ class StageCounter {
       ASSIGN_OR_RETURN(const CountedRun run, CountRun(options));
       const RunCost& counted = run.cost;
       NotePeak(counted.peak);
-      const bool agrees = absl::c_all_of(kQuantities, [&](const Quantity& q) {
-        return q.needs != Quantity::Needs::kNothing ||
-               counted.totals.*q.value == (formula.totals.*q.value).Substitute(values);
-      });
+      NoteWarnings(run.warnings);
+      const bool agrees =
+          run.unequal_branches == branches && absl::c_all_of(kQuantities, [&](const Quantity& q) {
+            return q.needs != Quantity::Needs::kNothing ||
+                   counted.totals.*q.value == (formula.totals.*q.value).Substitute(values);
+          });
       if (agrees) {
         CheckTools(counted.tools, values, trips > 1, &formula.tools);
         continue;
@@ -467,6 +478,12 @@ class StageCounter {
     }
     *cost = std::move(formula);
     return absl::OkStatus();
+  }
+
+  void NoteWarnings(const std::vector<std::string>& warnings) {
+    for (const std::string& warning : warnings) {
+      if (!absl::c_linear_search(warnings_, warning)) warnings_.push_back(warning);
+    }
   }
 
   // Of the first and the last run, which hold the least and the most.
@@ -536,9 +553,32 @@ class StageCounter {
     }
     result.totals.SetBackward(/*exact_backward=*/false);
     if (options_.on_device) RETURN_IF_ERROR(AddTime(cost, &result));
+    result.warnings = warnings_;
+    result.certain_flops = result.totals.flops;
+    AddLimits(&result);
     result.peak_activations = PeakOf(cost.peak);
     if (has_peak_) result.peak_here = peak_here_;
     return result;
+  }
+
+  // What CheckPositions and CheckDims hold the numbers of the parameters to, for others. Sizes grow
+  // or shrink from run to run, so the first and the last bound them.
+  void AddLimits(PipelineStageCost* result) const {
+    const auto add = [&](const Expr& value, int64_t most, absl::string_view what) {
+      if (stage_.index.empty() && value.is_literal()) return;
+      result->limits.push_back({value.Replace({{stage_.index, Expr(0)}}), most, std::string(what)});
+      if (stage_.index.empty() || !absl::c_linear_search(value.Symbols(), stage_.index)) return;
+      const Expr last = Max(0, stage_.trips.value - 1);
+      result->limits.push_back({value.Replace({{stage_.index, last}}), most, std::string(what)});
+    };
+    for (const auto& [name, most] : most_) {
+      if (const auto size = sizes_.find(name); size != sizes_.end()) add(size->second, most, name);
+    }
+    if (decoder_ && decoder_->positions) {
+      const Expr tokens = stage_.new_tokens ? stage_.new_tokens->value : Expr(1);
+      add(tokens + (stage_.past ? stage_.past->value : Expr(0)), decoder_->positions->most,
+          "new + past");
+    }
   }
 
   absl::StatusOr<Expr> AllRuns(const Expr& once, absl::string_view what) const {
@@ -604,8 +644,9 @@ class StageCounter {
   std::optional<Decoder> decoder_;
   std::optional<int64_t> use_cache_;
   Replacements sizes_;
+  Bindings most_;  // of sizes of the model
   Bindings open_;  // sizes that nothing sets, and the sizes at which they are shown
-  std::vector<std::string> used_;
+  std::vector<std::string> used_, warnings_;
   int64_t uncounted_ = 0;
 };
 

@@ -36,8 +36,11 @@ struct RunCost {
 struct CountedRun {
   RunCost cost;
   std::vector<std::string> symbols;
-  Bindings reference;     // sizes at which open symbols are shown
-  int64_t uncounted = 0;  // nodes without a rule
+  Bindings reference;            // sizes at which open symbols are shown
+  Bindings most;                 // of sizes that have one
+  int64_t uncounted = 0;         // nodes without a rule
+  int64_t unequal_branches = 0;  // as in Report
+  std::vector<std::string> warnings;
 };
 
 // All that a count depends on, within a pipeline.

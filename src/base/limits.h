@@ -258,8 +258,8 @@ inline constexpr size_t kMaxSweepPoints = 1000;
 // Stages of a pipeline times the points of its sweep: each is counted up to three times, and its
 // formulas are kept until all is written.
 inline constexpr size_t kMaxPipelineSweepStages = 10'000;
-// Terms of a size of a stage, "2*images + 1". The cost of a model has some powers of it: 64 stages,
-// compared with all tools, then take some seconds.
+// Terms of a size of a stage, "2*images + 1". The cost of a model has some powers of it: all stages
+// of a file, compared with all tools, then take some seconds.
 inline constexpr int64_t kMaxStageSizeTerms = 8;
 // Nodes of a file times the points of a sweep of its memory, where each point is a count of 10 to
 // 40 us per node: some minutes. Files of 10,000 nodes keep all points; every file has some.

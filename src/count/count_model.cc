@@ -438,6 +438,7 @@ class Counter {
     const Expr difference =
         b.amounts.flops + b.amounts.int_ops - a.amounts.flops - a.amounts.int_ops;
     if (difference == Expr(0)) return 0;
+    ++out_.unequal_branches;
     const bool second = difference.AtLeast(1);
     if (second || ProvablyLess(difference, 1).value_or(false)) {
       NoteOpenBranch(call, a, b);

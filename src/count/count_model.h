@@ -102,6 +102,7 @@ struct Counts {
   std::vector<int64_t> copies;
   int64_t causal = 0;  // of `counted`: attention whose operator is causal
   std::vector<UnknownItem> unknown_items;
+  int64_t unequal_branches = 0;  // If nodes whose larger branch is counted, where one costs more
   std::vector<std::string> warnings;  // choices that another binding might make otherwise
 
   const CallCost& cost(CallId id) const { return calls[static_cast<size_t>(id)]; }

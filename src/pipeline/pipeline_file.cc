@@ -88,6 +88,7 @@ class PipelineReader : private TomlFile {
       if (!item.is_table()) return Fault(item, "a stage begins with [[stage]]");
       RETURN_IF_ERROR(ReadStage(*item.as_table()));
     }
+    RETURN_IF_ERROR(CheckReplaced());
     return std::move(pipeline_);
   }
 
@@ -213,20 +214,21 @@ class PipelineReader : private TomlFile {
   // { value = 2, least = 1, most = 2, about = "runs of a step" }
   absl::Status ReadBounded(const toml::table& table, PipelineParameter* parameter) const {
     RETURN_IF_ERROR(CheckKeys(table, {"value", "least", "most", "about"}));
-    std::string about;
-    RETURN_IF_ERROR(SetText(table, "about", &about));
-    const auto number = [&](const char* key, int64_t otherwise) -> absl::StatusOr<int64_t> {
+    RETURN_IF_ERROR(SetText(table, "about", &parameter->about));
+    std::optional<int64_t> own;
+    const std::pair<const char*, std::optional<int64_t>*> numbers[] = {
+        {"value", &own}, {"least", &parameter->least}, {"most", &parameter->most}};
+    for (const auto& [key, number] : numbers) {
       const toml::node* node = table.get(key);
-      if (node == nullptr) return otherwise;
-      if (node->is_integer() && node->as_integer()->get() >= 0) return node->as_integer()->get();
-      return Fault(*node, absl::StrCat(key, " should be a whole number, 0 or more"));
-    };
-    if (table.get("value") == nullptr) {
-      return Fault(table, absl::StrCat(Quoted(parameter->name), " needs a value"));
+      if (node == nullptr) continue;
+      if (!node->is_integer() || node->as_integer()->get() < 0) {
+        return Fault(*node, absl::StrCat(key, " should be a whole number, 0 or more"));
+      }
+      *number = node->as_integer()->get();
     }
-    ASSIGN_OR_RETURN(const int64_t own, number("value", 0));
-    ASSIGN_OR_RETURN(const int64_t least, number("least", 0));
-    ASSIGN_OR_RETURN(const int64_t most, number("most", std::numeric_limits<int64_t>::max()));
+    if (!own) return Fault(table, absl::StrCat(Quoted(parameter->name), " needs a value"));
+    const int64_t least = parameter->least.value_or(0);
+    const int64_t most = parameter->most.value_or(std::numeric_limits<int64_t>::max());
     if (least > most)
       return Fault(table, absl::StrCat("least = ", least, " is above most = ", most));
     if (!parameter->value) parameter->value = own;
@@ -235,7 +237,37 @@ class PipelineReader : private TomlFile {
     return absl::InvalidArgumentError(
         absl::StrCat(file_name(), ": ", parameter->name, " = ", value, " is ",
                      value < least ? absl::StrCat("below ", least) : absl::StrCat("above ", most),
-                     about.empty() ? "" : "; it is: ", Escaped(about)));
+                     parameter->about.empty() ? "" : "; it is: ", Escaped(parameter->about)));
+  }
+
+  // Another number for a parameter that follows from others changes what depends on it. If only
+  // `per` does, a figure would be divided by what nothing ran for.
+  absl::Status CheckReplaced() const {
+    absl::flat_hash_set<std::string> used;
+    const auto use = [&](const Expr& expr) {
+      for (std::string& name : expr.Symbols()) used.insert(std::move(name));
+    };
+    for (const PipelineStage& stage : pipeline_.stages) {
+      use(stage.times.value);
+      use(stage.trips.value);
+      for (const auto& size : stage.sizes) use(size.second.value);
+      for (const auto& [name, elements] : stage.values) {
+        for (const PlacedExpr& element : elements) use(element.value);
+      }
+      for (const auto& [formula, number] : stage.fixed) use(formula.value - number.value);
+      if (stage.new_tokens) use(stage.new_tokens->value);
+      if (stage.past) use(stage.past->value);
+    }
+    for (const auto& [name, number] : given_) {
+      const toml::node* node = table_ == nullptr ? nullptr : table_->get(name);
+      const auto* text = node == nullptr ? nullptr : node->as_string();
+      if (text == nullptr || text->get() == "?" || used.contains(name)) continue;
+      if (numbers_.contains(name)) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat(file_name(), ": ", name, " = ", number, ": it follows from others, as ",
+                       Quoted(text->get()), ", and no stage depends on it: change those instead"));
+    }
+    return absl::OkStatus();
   }
 
   absl::Status NoName(absl::string_view name, absl::string_view index = "") const {
@@ -394,8 +426,10 @@ class PipelineReader : private TomlFile {
     if (node.is_string()) return node.as_string()->get();
     if (node.is_integer()) return absl::StrCat(node.as_integer()->get());
     if (!node.is_floating_point()) return "";
-    // No exponent: "1e-05" has five digits.
-    std::string text = fmt::format("{:.12f}", node.as_floating_point()->get());
+    // No exponent: "1e-05" has five digits. What has more than twelve is no share.
+    const double number = node.as_floating_point()->get();
+    std::string text = fmt::format("{:.12f}", number);
+    if (number > 0 && number < 1e-12) return fmt::format("{}", number);
     while (text.back() == '0') text.pop_back();
     if (text.back() == '.') text.pop_back();
     return text;
@@ -533,6 +567,10 @@ class PipelineReader : private TomlFile {
   }
 
   absl::Status ReadWeights(const toml::table& table, PipelineStage* stage) {
+    if (table.contains("weights") && table.contains("copy_of")) {
+      return Fault(*table.get("copy_of"),
+                   "a stage has weights, of the same file, or copy_of, of another one: not both");
+    }
     const std::pair<const char*, std::string*> keys[] = {{"weights", &stage->weights},
                                                          {"copy_of", &stage->copy_of}};
     for (const auto& [key, name] : keys) {

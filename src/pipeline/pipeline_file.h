@@ -78,8 +78,10 @@ struct PipelineParameter {
   std::optional<int64_t> value;  // nullopt: open, or a formula
   std::string formula;           // of one that follows from others
   Expr expr;  // the symbol; of a formula its value; the number if a probability depends on it
-  bool assumed = false;  // a number of ours, for a folder that was recognised
-  int64_t shown_at = 1;  // the number that an open one has in tables
+  bool assumed = false;                // a number of ours, for a folder that was recognised
+  int64_t shown_at = 1;                // the number that an open one has in tables
+  std::optional<int64_t> least, most;  // bounds that the file sets
+  std::string about;                   // what the file says of them
 };
 
 struct Pipeline {

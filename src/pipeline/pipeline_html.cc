@@ -40,7 +40,12 @@ class PipelinePage {
       return stage.has_formula && Fits(stage.runs) && Fit(stage.totals, stage.time);
     });
     has_fields_ = has_fields_ && Fit(report.totals, report.time) &&
-                  (!report.memory_bytes || Fits(*report.memory_bytes));
+                  (!report.memory_bytes || Fits(*report.memory_bytes)) &&
+                  absl::c_all_of(report.stages, [&](const PipelineStageCost& stage) {
+                    return absl::c_all_of(stage.limits, [&](const PipelineLimit& limit) {
+                      return Fits(limit.value);
+                    });
+                  });
   }
 
   std::string Write() {
@@ -55,6 +60,7 @@ class PipelinePage {
     json.Key("cost").String(kQuantities[0].key);
     json.CutStrings(kMaxPageFormula);
     WriteFormulas(&json);
+    if (has_fields_) WriteLimits(&json);
     json.Key("tree").BeginObject(report::kOneLine);
     WriteTree(&json);
     json.EndObject();
@@ -154,6 +160,7 @@ class PipelinePage {
     }
     std::vector<std::string> notes = pipeline::StageTexts(without);
     absl::c_move(pipeline::WithoutEffect(report_), std::back_inserter(notes));
+    absl::c_move(pipeline::StageWarnings(report_), std::back_inserter(notes));
     if (notes.size() > kMaxPageNotes) notes.resize(kMaxPageNotes);
     WriteTexts("notes", notes, json);
   }
@@ -176,6 +183,22 @@ class PipelinePage {
       json->Key("runs").String(ShownText(stage.runs));
       time(stage.time);
       json->EndObject();
+    }
+    json->EndArray();
+  }
+
+  // What the numbers of the fields have to hold, as they do where the program counts.
+  void WriteLimits(JsonWriter* json) const {
+    json->Key("limits").BeginArray();
+    for (size_t i = 0; i < report_.stages.size(); ++i) {
+      for (const PipelineLimit& limit : report_.stages[i].limits) {
+        json->BeginObject(report::kOneLine);
+        json->Key("stage").Int(static_cast<int64_t>(i));
+        json->Key("what").String(limit.what);
+        json->Key("value").String(limit.value.ToString());
+        json->Key("most").Int(limit.most);
+        json->EndObject();
+      }
     }
     json->EndArray();
   }

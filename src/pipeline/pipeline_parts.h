@@ -16,6 +16,8 @@ namespace onnxflops::pipeline {
 absl::int128 CommonWhole(const std::vector<PipelineStageCost>& stages);
 // What each stage runs and at which sizes.
 std::vector<std::string> StageTexts(const PipelineReport& report);
+// Of the counts of all stages: "stage unet: ...".
+std::vector<std::string> StageWarnings(const PipelineReport& report);
 // A parameter may have no effect: a model has a fixed size where another has an open one.
 std::vector<std::string> WithoutEffect(const PipelineReport& report);
 // The document of ToJson, as a value.

@@ -30,6 +30,7 @@ namespace onnxflops {
 namespace {
 
 using pipeline::StageTexts;
+using pipeline::StageWarnings;
 using pipeline::WithoutEffect;
 using pipeline::WritePipeline;
 using report::GroupedDigits;
@@ -108,9 +109,8 @@ std::string RunsText(const PipelineStageCost& stage, const Bindings& at) {
 std::string EachRunText(const PipelineStageCost& stage, const Bindings& at, bool exact) {
   const Quantity& q = QuantityOf(&Amounts::flops);
   const std::optional<absl::int128> runs = ValueAt(stage.runs, at);
-  if (!runs || *runs <= 0 || stage.probability.part == 0) return "-";
-  const Expr each =
-      FloorDiv(stage.totals.flops * Expr(stage.probability.whole), *runs * stage.probability.part);
+  if (!runs || *runs <= 0) return "-";
+  const Expr each = FloorDiv(stage.certain_flops, *runs);
   return FigureText(q, each, at, exact, KnownOf(q, stage.totals.flops, stage.totals.lower_bound));
 }
 
@@ -222,7 +222,8 @@ std::vector<LabelledLine> TotalLines(const PipelineReport& report, const Binding
   if (integers) {
     lines.push_back({"integer", {absl::StrCat(text(&Amounts::int_ops), " operations")}});
   }
-  if (const std::optional<absl::int128> divisor = DivisorOf(report, at)) {
+  const std::optional<absl::int128> divisor = DivisorOf(report, at);
+  if (divisor && *divisor != 1) {
     std::vector<std::string> texts;
     for (Expr Amounts::*of : {&Amounts::flops, &Amounts::macs}) {
       texts.push_back(
@@ -317,6 +318,9 @@ void WriteStage(const PipelineReport& report, const PipelineStageCost& stage, Js
   json->Key("assumed").BeginArray(kOneLine);
   for (const std::string& text : stage.assumed) json->String(text);
   json->EndArray();
+  json->Key("warnings").BeginArray();
+  for (const std::string& text : stage.warnings) json->String(text);
+  json->EndArray();
   json->Key("has_formula").Bool(stage.has_formula);
   json->Key("is_step").Bool(stage.is_step);
   json->Key("weights_of");
@@ -349,6 +353,9 @@ void WriteParameters(const PipelineReport& report, JsonWriter* json) {
       json->Null();
     }
     json->Key("formula").String(parameter.formula);
+    if (parameter.least) json->Key("least").Int(*parameter.least);
+    if (parameter.most) json->Key("most").Int(*parameter.most);
+    if (!parameter.about.empty()) json->Key("about").String(parameter.about);
     json->EndObject();
   }
   json->EndArray();
@@ -450,6 +457,16 @@ std::vector<std::string> StageTexts(const PipelineReport& report) {
       absl::StrAppend(&text, "; counted at these sizes only: a size decides what the model runs");
     }
     texts.push_back(std::move(text));
+  }
+  return texts;
+}
+
+std::vector<std::string> StageWarnings(const PipelineReport& report) {
+  std::vector<std::string> texts;
+  for (const PipelineStageCost& stage : report.stages) {
+    for (const std::string& warning : stage.warnings) {
+      texts.push_back(absl::StrCat("stage ", stage.name, ": ", warning));
+    }
   }
   return texts;
 }
@@ -559,6 +576,8 @@ TextTable PointTable(const PipelineSweep& sweep, bool exact) {
   };
   column("FLOPs", Narrow::kKeep);
   column("MACs", Narrow::kKeep);
+  const std::string each = absl::StrCat("FLOPs / ", first.per);
+  if (!first.per.empty()) column(each.c_str(), Narrow::kSpare);
   column("bytes moved", Narrow::kSpare);
   if (first.memory_bytes) column("memory", Narrow::kSpare);
   const std::string rate = absl::StrCat(first.per.empty() ? "answers" : first.per, " per s");
@@ -577,10 +596,16 @@ TextTable PointTable(const PipelineSweep& sweep, bool exact) {
       row.cells.push_back(
           FigureText(q, amount, at, exact, KnownOf(q, amount, report.totals.lower_bound)));
     };
-    for (const Quantity* q :
-         {&QuantityOf(&Amounts::flops), &QuantityOf(&Amounts::macs), &kBytesMoved}) {
-      add(*q, q->In(report.totals));
+    const Quantity& flops = QuantityOf(&Amounts::flops);
+    add(flops, report.totals.flops);
+    add(QuantityOf(&Amounts::macs), report.totals.macs);
+    const std::optional<absl::int128> divisor = DivisorOf(report, at);
+    if (divisor) {
+      add(flops, FloorDiv(report.totals.flops, *divisor));
+    } else if (!first.per.empty()) {
+      row.cells.emplace_back("?");
     }
+    add(kBytesMoved, kBytesMoved.In(report.totals));
     if (first.memory_bytes) {
       if (report.memory_bytes) {
         add(QuantityOf(&Amounts::param_bytes), *report.memory_bytes);
@@ -614,6 +639,17 @@ std::vector<std::string> TextsOfSweep(const PipelineSweep& sweep, const Pipeline
   }
   for (size_t i = 0; i < texts.size(); ++i) {
     if (differs[i]) texts[i] = absl::StrCat("at ", absl::StrJoin(at, ", "), ", ", texts[i]);
+  }
+  return texts;
+}
+
+// Of all points, each once.
+std::vector<std::string> WarningsOfSweep(const PipelineSweep& sweep) {
+  std::vector<std::string> texts;
+  for (const PipelineSweep::Point& point : sweep.points) {
+    for (std::string& text : StageWarnings(point.report)) {
+      if (!absl::c_linear_search(texts, text)) texts.push_back(std::move(text));
+    }
   }
   return texts;
 }
@@ -680,6 +716,7 @@ Document ToDocument(const PipelineSweep& sweep, const ViewOptions& options) {
   document.Add(Document::Table{PointTable(sweep, options.exact), ""});
   document.Add(Document::List{"", TextsOfSweep(sweep, first)});
   document.Add(Document::List{"", WithoutEffect(sweep.points[0].report)});
+  document.Add(Document::List{"warnings:", WarningsOfSweep(sweep), /*alarming=*/true});
   return document;
 }
 
@@ -692,6 +729,7 @@ Document ToDocument(const PipelineReport& report, const ViewOptions& options) {
   document.Add(Document::Table{StageTable(report, at, options.exact), ""});
   document.Add(Document::List{"", StageTexts(report)});
   document.Add(Document::List{"", WithoutEffect(report)});
+  document.Add(Document::List{"warnings:", StageWarnings(report), /*alarming=*/true});
   return document;
 }
 

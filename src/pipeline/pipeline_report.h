@@ -28,6 +28,13 @@ struct PipelineTime {
   bool memory_known = true;  // false: how much a cache of the device keeps is not known
 };
 
+// What must hold wherever the formulas of a stage do: learned positions end somewhere.
+struct PipelineLimit {
+  Expr value;
+  int64_t most = 0;
+  std::string what;  // "new + past"
+};
+
 struct PipelineStageCost {
   std::string name, path;
   Expr runs = 1;          // `times` x the trips of `for`
@@ -41,10 +48,13 @@ struct PipelineStageCost {
   int64_t uncounted = 0;                  // nodes without a rule in a run: figures are lower bounds
   bool is_step = false;                   // counted on the graph of a decoding step
   Totals totals;                          // of all runs; with a probability, expected; params once
+  Expr certain_flops;                     // of all runs, without the probability
   std::string weights_of;                 // the earlier stage that has the same weights, or ""
   std::optional<Expr> peak_activations;   // the largest of its runs; nullopt: not known
   std::optional<absl::int128> peak_here;  // the same at the report's sizes
   std::optional<PipelineTime> time;
+  std::vector<PipelineLimit> limits;
+  std::vector<std::string> warnings;  // of the counts of its first and its last run
 };
 
 struct PipelineReport {

@@ -350,6 +350,7 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
     report.modules = std::move(tree.modules);
   }
   if (options.upper_bounds) RaiseToUpperBounds(&report);
+  report.unequal_branches = counts.unequal_branches;
   report.undecided_branches = std::count_if(inference.calls.begin(), inference.calls.end(),
                                             [](const Call& call) { return call.choose_larger; });
   DescribeCopies(inference, &report);

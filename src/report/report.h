@@ -152,6 +152,7 @@ struct Report {
   bool upper_bounds = false;
   std::vector<SymbolOrigin> raised;
   int64_t undecided_branches = 0;  // If nodes whose larger branch is counted
+  int64_t unequal_branches = 0;    // those of them where one branch costs more
   std::vector<OpRow> by_op;        // by domain and name
   std::vector<Module> modules;     // a tree: see ModuleTree; [0] is the model
   std::vector<NodeRow> nodes;      // in the order of execution, with CountOptions::node_rows

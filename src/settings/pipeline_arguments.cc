@@ -5,6 +5,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "src/api/pipeline_layouts.h"
 #include "src/api/recognise_pipeline.h"
@@ -100,6 +101,14 @@ absl::StatusOr<PipelineText> ReadPipelineText(const std::string& file) {
     ASSIGN_OR_RETURN(std::string text, PipelineOfFolder(file));
     return PipelineText{std::move(text), std::string(absl::StripSuffix(file, "/")), true};
   }
+  if (absl::EndsWith(file, ".json")) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        Escaped(file), ": a pipeline is a folder or a TOML file of stages: name the folder of it"));
+  }
+  if (absl::EndsWith(file, ".onnx")) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        Escaped(file), ": one model, and a pipeline is a folder or a TOML file of stages"));
+  }
   absl::StatusOr<std::string> text = ReadSmallFile(file);
   if (text.ok()) return PipelineText{*std::move(text), file, false};
   return WithMessage(text.status(), absl::StrCat(Escaped(file), ": ", text.status().message()));
@@ -112,8 +121,14 @@ absl::StatusOr<Pipeline> ReadPipeline(const PipelineText& read, const Bindings& 
     return WithMessage(pipeline.status(),
                        absl::StrCat(pipeline.status().message(), "; a pipeline is a TOML file"));
   }
-  ASSIGN_OR_RETURN(Pipeline pipeline,
-                   LoadPipeline(read.text, absl::StrCat(read.file, "/pipeline.toml"), given));
+  const std::string file = absl::StrCat(read.file, "/pipeline.toml");
+  absl::StatusOr<Pipeline> recognised = LoadPipeline(read.text, file, given);
+  if (!recognised.ok()) {  // there is no such file
+    const absl::Status& status = recognised.status();
+    return WithMessage(status,
+                       absl::StrReplaceAll(status.message(), {{file + ": ", read.file + ": "}}));
+  }
+  Pipeline pipeline = *std::move(recognised);
   pipeline.file = read.file;
   for (PipelineStage& stage : pipeline.stages) stage.place = stage.model_place = read.file;
   for (PipelineParameter& parameter : pipeline.parameters) {

@@ -56,6 +56,10 @@ std::string ErrorOf(absl::string_view text, const Bindings& given = {}) {
   return message;
 }
 
+std::string StageText(absl::string_view more) {
+  return absl::StrCat("[[stage]]\nname = \"a\"\nmodel = \"../config/gpt2/config.json\"\n", more);
+}
+
 // One token after `past`, counted at these sizes: a serving step, which knows nothing of loops.
 absl::int128 StepMacs(const Model& model, int64_t past) {
   CountOptions options;
@@ -242,6 +246,57 @@ TEST(PipelineTest, MemoryIsKnownAtGivenSizes) {
   EXPECT_EQ(*report->memory_bytes->Evaluate(report->bindings), *weights + peak);
 }
 
+// GPT-2 has 1024 positions, of which the last token of this loop is prompt + tokens.
+TEST(PipelineTest, LimitsHoldForOtherNumbers) {
+  const absl::StatusOr<PipelineReport> report = CountText(kGpt2, {{"prompt", 5}, {"tokens", 7}});
+  ASSERT_TRUE(report.ok()) << report.status();
+  absl::int128 last = 0;
+  for (const PipelineLimit& limit : report->stages[0].limits) {
+    EXPECT_EQ(limit.most, 1024) << limit.what;
+    last = std::max(last, *limit.value.Evaluate({{"prompt", 1000}, {"tokens", 25}}));
+  }
+  EXPECT_EQ(last, 1025);
+  EXPECT_EQ(ErrorOf(kGpt2, {{"prompt", 1000}, {"tokens", 25}}),
+            "pipeline.toml:5:1: stage 'tokens': new + past = prompt + t + 1 is 1025: the "
+            "configuration has positions for at most 1024");
+}
+
+TEST(PipelineTest, AStageThatNeverRunsHasNoActivations) {
+  constexpr char kNever[] = R"(
+[[stage]]
+name = "large"
+model = "../config/gpt2/config.json"
+times = 0
+sizes = { batch = 64, seq = 512 }
+)";
+  const std::string one = StageText("new = 3\npast = 5\nsizes = { batch = 1 }");
+  const absl::StatusOr<PipelineReport> alone = CountText(one), both = CountText(one + kNever);
+  ASSERT_TRUE(alone.ok() && both.ok()) << both.status();
+  EXPECT_EQ(*both->memory_bytes, *alone->memory_bytes);
+}
+
+// 1/3 of 10 runs, rounded down, is no multiple of a run.
+TEST(PipelineTest, ARunIsTheSameWhateverItsProbability) {
+  const std::string text = StageText("times = 10\nnew = 3\npast = 5\nsizes = { batch = 1 }\n");
+  const absl::StatusOr<PipelineReport> sure = CountText(text);
+  const absl::StatusOr<PipelineReport> rare = CountText(text + "probability = 0.333333333");
+  ASSERT_TRUE(sure.ok() && rare.ok()) << rare.status();
+  EXPECT_EQ(rare->stages[0].certain_flops, sure->stages[0].totals.flops);
+}
+
+// A size decides which branch of branch.onnx runs: x[s, 16] times 16 x 16, once if s is below 5 and
+// three times if not.
+TEST(PipelineTest, ABranchThatASizeDecidesHasNoFormula) {
+  const std::string stage = "[[stage]]\nname = \"a\"\nmodel = \"branch.onnx\"\n";
+  const std::string open = "[parameters]\nn = \"?\"\n" + stage + "sizes = { s = \"n\" }";
+  const absl::StatusOr<PipelineReport> report = CountText(open, {{"n", 10}});
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_FALSE(report->stages[0].has_formula);
+  EXPECT_EQ(ErrorOf("[parameters]\nn = 10\n" + stage + "for = \"t < n\"\nsizes = { s = \"t\" }"),
+            "pipeline.toml:3:1: stage 'a': a size decides what the model runs, so its runs have no "
+            "sum; give it as a number");
+}
+
 TEST(PipelineTest, NoRunAndMany) {
   const absl::StatusOr<PipelineReport> none = CountText(kGpt2, {{"prompt", 5}, {"tokens", 0}});
   ASSERT_TRUE(none.ok()) << none.status();
@@ -420,10 +475,6 @@ TEST(PipelineTest, APageOfNumbersHasNoFields) {
   EXPECT_TRUE(absl::StrContains(ToHtml(*report), R"({"runs": "7"})"));
 }
 
-std::string StageText(absl::string_view more) {
-  return absl::StrCat("[[stage]]\nname = \"a\"\nmodel = \"../config/gpt2/config.json\"\n", more);
-}
-
 void ExpectErrors(absl::Span<const std::pair<std::string, const char*>> cases) {
   for (const auto& [text, error] : cases) {
     EXPECT_TRUE(absl::StrContains(ErrorOf(text), error)) << ErrorOf(text) << "\n" << text;
@@ -515,8 +566,24 @@ TEST(PipelineTest, ErrorsOfProbabilitiesAndParameters) {
       {"[parameters]\nn = { value = 3, least = 5, most = 2 }\n" + StageText(""),
        "pipeline.toml:2:5: least = 5 is above most = 2"},
       {StageText("probability = \"13/12\""), "probability '13/12' is 13/12, above 1"},
+      {StageText("probability = 1e-13"), "probability is from 0 to 1 with at most nine digits"},
+      {StageText("copy_of = \"b\"\nweights = \"b\""),
+       "a stage has weights, of the same file, or copy_of, of another one: not both"},
   };
   ExpectErrors(kCases);
+}
+
+// Another number for what follows from others is for what depends on it.
+TEST(PipelineTest, AReplacedFormulaChangesAStage) {
+  const std::string text =
+      "per = \"seconds\"\n[parameters]\nanswers = 2\nseconds = \"30*answers\"\n" +
+      StageText("new = 3\npast = 5\nsizes = { batch = ");
+  EXPECT_EQ(ErrorOf(text + "\"answers\" }", {{"seconds", 90}}),
+            "pipeline.toml: seconds = 90: it follows from others, as '30*answers', and no stage "
+            "depends on it: change those instead");
+  const absl::StatusOr<PipelineReport> used = CountText(text + "\"seconds\" }", {{"seconds", 90}});
+  ASSERT_TRUE(used.ok()) << used.status();
+  EXPECT_EQ(*used->per_count.Evaluate(used->bindings), 90);
 }
 
 }  // namespace

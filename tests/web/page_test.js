@@ -260,12 +260,23 @@ async function pipelines() {
   const set = (value) => page.$eval("[data-size=tokens]", (input, text) => { input.value = text; input.dispatchEvent(new Event("input")); }, value);
   await set("0");
   assert.strictEqual(await text(page, ".figures .figure"), "?");
+  // GPT-2 has 1024 positions: the last token's is 512 + 598.
+  await set("600");
+  assert.strictEqual(await text(page, ".figures .figure"), "?");
+  assert.strictEqual(await text(page, "p.bad"), "stage tokens: new + past is 1,111, at most 1,024");
   await set("16");
+  assert.strictEqual(await text(page, "p.bad"), "");
   const [, shown] = /FLOPs +([0-9.]+ G)/.exec(run("pipeline", `${stages}/gpt2.toml`, "--dim", "tokens=16"));
   assert.strictEqual(await text(page, ".figures .figure"), shown);
   await page.click("[data-column=runs]");
   assert.deepStrictEqual(await page.$$eval(".tree tbody tr", (list) => list.map((row) => row.querySelector("bdi").textContent)), ["GPT-2 answers a prompt", "tokens", "prompt"]);
   await close(page);
+  // The bounds of a parameter are those of its field.
+  const bounded = await open(write("pipeline-diffusion", ...kPages.diffusion));
+  await bounded.$eval("[data-size=guidance]", (input) => { input.value = "7"; input.dispatchEvent(new Event("input")); });
+  assert.strictEqual(await bounded.$eval("[data-size=guidance]", (input) => input.getAttribute("aria-invalid")), "true");
+  assert.match(await bounded.$eval("[data-size=guidance]", (input) => document.getElementById(input.getAttribute("aria-describedby")).textContent), /1 to 2.*guidance_scale/);
+  await close(bounded);
   console.log(`pipelines: ${seen} rows`);
 }
 

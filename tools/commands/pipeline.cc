@@ -171,8 +171,19 @@ absl::StatusOr<ExitCode> WriteStages(const PipelineCall& args, const CountOption
   if (!args.output.format.empty() || !args.limits.empty()) {
     return absl::InvalidArgumentError("--init writes TOML, without --format and --max");
   }
+  const std::string& to = args.output.file;
+  std::error_code failed;
+  if (!to.empty() && to != "-" && std::filesystem::is_regular_file(to, failed)) {
+    return settings::BadValue("o", to, "it exists; remove it, or name another file");
+  }
+  if (settings::IsPipelineFile(args.files[0])) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Escaped(args.files[0]),
+                     ": --init is for the folder of an export, and this is "
+                     "a file of stages already"));
+  }
   ASSIGN_OR_RETURN(const std::string text,
-                   PipelineOfFolder(args.files[0], WayTo(args.files[0], args.output.file)));
+                   PipelineOfFolder(args.files[0], WayTo(args.files[0], to)));
   ASSIGN_OR_RETURN(const std::string own, WithNumbers(text, options.bindings));
   // A file that cannot be counted is not written.
   if (!options.bindings.empty()) {
@@ -181,7 +192,7 @@ absl::StatusOr<ExitCode> WriteStages(const PipelineCall& args, const CountOption
     ASSIGN_OR_RETURN(const Pipeline pipeline, LoadPipeline(here, file, options.bindings));
     RETURN_IF_ERROR(CountPipeline(pipeline, options).status());
   }
-  RETURN_IF_ERROR(WriteOutput(own, args.output.file, FilesOfFolder(args.files[0])));
+  RETURN_IF_ERROR(WriteOutput(own, to, FilesOfFolder(args.files[0])));
   return kFine;
 }
 

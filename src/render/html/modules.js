@@ -121,8 +121,9 @@ function modulesPage(data, model, top, titles, symbols, bottom) {
   const tree = new Tree(data);
   const view = new View(tree, data.cost);
   view.tip = new Tip();
+  const broken = h("p", { class: "bad", "aria-live": "polite" });
   const fields = sizeFields(tree.sizes, symbols, (sizes) => {
-    tree.resize(sizes);
+    broken.textContent = printable(tree.resize(sizes));
     view.change();
   }, data.fields);
   const table = new TreeTable(view);
@@ -133,7 +134,7 @@ function modulesPage(data, model, top, titles, symbols, bottom) {
   const caveats = (data.caveats || []).map((text) => h("p", { class: "lead" }, h("bdi", { text })));
   const words = data.words || [...modelWords(model), partWords(data), sizeWords((data.report || data.diff || data.profile).bindings || data.diff && data.diff.head_bindings)];
   page.replaceChildren(...[heading(model, words),
-                       ...caveats, totals, fields,
+                       ...caveats, totals, fields, fields && data.limits ? broken : null,
                        h("section", { "aria-label": "Picture" }, toolbar(view), breadcrumb(view), details(view),
                          pictures(view, titles), legend(view)),
                        table.box, tree.rowsJoined > 0 ? joined : null, bottom(view), view.tip.box, told].filter(Boolean));

@@ -2,6 +2,11 @@
 
 const kStageKeys = ["runs", "flops", "share", "macs", "params", "bytes", "time_bound_seconds", "bound"];
 const formulasOf = (texts) => Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, Formula(text)]));
+// With a probability, as many as are expected: "184.6 of 512".
+function runsText(runs, { part, whole }) {
+  if (BigInt(part) === BigInt(whole)) return digits(runs);
+  return `${Number((Number(runs) * Number(part) / Number(whole)).toPrecision(4)).toLocaleString("en", { maximumSignificantDigits: 4 })} of ${digits(runs)}`;
+}
 // What the bound on a time comes from.
 const boundBy = (arithmetic, memory) => (arithmetic === null || memory === null ? null : arithmetic >= memory ? "compute" : "memory");
 
@@ -9,7 +14,8 @@ const boundBy = (arithmetic, memory) => (arithmetic === null || memory === null 
 function stageColumns(view, columns) {
   const { tree } = view;
   columns.delete("nodes");
-  columns.set("runs", { title: "runs", number: true, value: (node) => tree.ofStage(node, "runs"), text: (value) => (value === null ? "" : digits(value)) });
+  columns.set("runs", { title: "runs", number: true, value: (node) => tree.ofStage(node, "runs"),
+                        text: (value, node) => (value === null ? "" : runsText(value, tree.shares[node.nodes])) });
   const time = columns.get("time_bound_seconds");
   if (time) {
     Object.assign(time, { title: "time", known: () => "atLeast" });
@@ -26,13 +32,16 @@ function pipelinePage(data) {
   data.title = report.title || fileName(report.file);
   const open = Object.keys(data.sizes).length > 0;
   data.fields = ["Parameters", "All figures are at the numbers given here."];
+  // Numbers that no field has.
+  const fixed = report.parameters.filter(({ name, value, formula }) => value !== null && formula === "" && !(name in data.sizes));
   data.words = [report.title ? fileName(report.file) : "", `${plural(report.stages.length, "stage")}`,
-                open ? "" : sizeWords({ ...report.bindings, ...report.at })];
+                sizeWords(open ? Object.fromEntries(fixed.map(({ name, value }) => [name, value])) : { ...report.bindings, ...report.at })];
   const top = (tree) => [pipelineFigures({ report, tree, lower: report.totals.lower_bound }), lines([
     formulaLine(["flops", "macs"].map((key) => [key === "flops" ? "FLOPs" : "MACs", `formulas.${key}`, { expr: report.formulas[key] }]), report.totals.lower_bound)])];
   const notes = () => h("section", {}, h("h2", { text: "What each stage runs" }),
                         h("ul", { class: "notes" }, data.notes.map((text) => h("li", {}, h("bdi", { text })))));
-  modulesPage(data, { title: data.title, path: report.file }, top, [`Stages of ${data.title}`], null, notes);
+  const bounds = report.parameters.map((parameter) => ({ ...parameter, origin: { kind: "input" } }));
+  modulesPage(data, { title: data.title, path: report.file }, top, [`Stages of ${data.title}`], bounds, notes);
 }
 
 // The totals, at the numbers of the page.
@@ -46,7 +55,7 @@ function pipelineFigures({ report, tree, lower }) {
   const integer = ![macs, other, flops].includes(null) && 2n * macs + other > flops;  // as on the screen
   return figures([
     ["FLOPs", shown("flops"), [`2 \u00d7 ${integer ? "floating-point " : ""}MACs + `, shown("other_flops"), ` other${report.expected ? ", as expected by the probabilities" : ""}`]],
-    per > 0n ? [`FLOPs for each of ${digits(per)} ${report.per}`, shown("flops", each("flops"), "", "page.each_flops"),
+    per > 1n ? [`FLOPs for each of ${digits(per)} ${report.per}`, shown("flops", each("flops"), "", "page.each_flops"),
                 [shown("macs", each("macs"), "", "page.each_macs"), " MACs"]] : null,
     ["MACs", shown("macs"), integer ? [shown("int_ops"), " integer operations"] : null],
     ["Parameters", exactly("totals.params", at("params"), si(at("params"))),

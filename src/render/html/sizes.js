@@ -1,7 +1,7 @@
 // Fields for sizes that a file leaves open, and the formulas that depend on them.
 
 // Formulas hold for sizes of inputs from 1, and for those that depend on data from 0.
-const sizeRule = (least) => `a whole number, ${least} or more`;
+const sizeRule = (least, most) => (most === undefined ? `a whole number, ${least} or more` : `a whole number, ${least} to ${most}`);
 
 // A field for every size. `sizes` are the shown sizes; `apply` is called when a field changes, with
 // null for a field without a number.
@@ -24,15 +24,17 @@ function sizeFields(sizes, symbols, apply, [title, words] = ["Sizes", "The file 
 
 function sizeField(name, symbol, sizes, apply) {
   const bound = symbol && symbol.at_most ? `at most ${symbol.at_most.expr.slice(0, 40)}` : "";
-  const ofInput = !symbol || symbol.origin.kind === "input", least = ofInput ? 1 : 0;
+  const ofInput = !symbol || symbol.origin.kind === "input";
+  const { least = ofInput ? 1 : 0, most, about } = symbol || {};  // of a parameter
   const kind = bound || (ofInput ? "" : "depends on data");
   const hint = h("span", { class: "hint muted", "aria-live": "polite", text: kind });
   const input = h("input", { type: "text", inputmode: "numeric", value: String(sizes.get(name)), maxlength: 18, autocomplete: "off", "data-size": name,
                              spellcheck: "false", oninput: () => {
-                               const text = input.value.trim().replaceAll(",", ""), good = /^[0-9]{1,18}$/.test(text) && Number(text) >= least;
+                               const text = input.value.trim().replaceAll(",", ""), isNumber = /^[0-9]{1,18}$/.test(text);
+                               const good = isNumber && BigInt(text) >= BigInt(least) && (most === undefined || BigInt(text) <= BigInt(most));
                                input.setAttribute("aria-invalid", good ? "false" : "true");
                                hint.classList.toggle("bad", !good);
-                               hint.textContent = printable(good ? kind : [sizeRule(least), bound].filter(Boolean).join(", "));
+                               hint.textContent = printable(good ? kind : [sizeRule(least, most), bound, about].filter(Boolean).join(", "));
                                sizes.set(name, good ? BigInt(text) : null);
                                apply(sizes);
                              } });

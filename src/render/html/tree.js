@@ -8,8 +8,11 @@ class Tree {
   constructor(data) {
     this.quantities = data.tree.quantities.map(([key, title, unit, weights], index) => ({ key, title, unit, index, weights: weights === 1 }));
     this.profile = data.profile || null;
+    this.stageNames = data.stages ? data.report.stages.map((stage) => stage.name) : [];
+    this.shares = data.stages ? data.report.stages.map((stage) => stage.probability) : [];
     this.exactBackward = Boolean(data.report && data.report.training);
     [this.stages, this.all] = data.stages ? [data.stages.map(formulasOf), formulasOf(data.all)] : [null, null];  // of a pipeline
+    this.limits = (data.limits || []).map((limit) => ({ ...limit, of: Formula(limit.value) }));
     this.noun = data.stages ? "stage" : data.noun || "module";
     this.formulas = data.tree.formulas.map((text) => ({ text, of: null }));
     this.amounts = data.tree.amounts;
@@ -37,12 +40,20 @@ class Tree {
     this.classify();
   }
 
+  // Returns why there are no figures at these sizes, or "".
   resize(sizes) {
     this.sizes = sizes;
     this.values = new Array(this.formulas.length);
     // A stage cannot run less often than never: there are no figures at such numbers.
     const negative = (node) => [this.ofStage(node, "runs"), this.of(node, this.quantities[0])].some((value) => value !== null && value < 0n);
-    if (this.stages && this.nodes.some(negative)) [this.sizes, this.values] = [new Map(), new Array(this.formulas.length)];
+    const why = this.broken();
+    if (this.stages && (this.nodes.some(negative) || why)) [this.sizes, this.values] = [new Map(), new Array(this.formulas.length)];
+    return why;
+  }
+  // The first limit of a stage that does not hold, as a text; "" if all do. A stage without runs has none.
+  broken() {
+    const limit = this.limits.find(({ stage, of, most }) => this.stages[stage].runs(this.sizes) !== 0n && of(this.sizes) > BigInt(most));
+    return limit ? `stage ${this.stageNames[limit.stage]}: ${limit.what} is ${digits(limit.of(this.sizes))}, at most ${digits(BigInt(limit.most))}` : "";
   }
   value(formula) {
     if (this.values[formula] === undefined) {
