@@ -12,14 +12,17 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/platform/platform.h"
+#include "src/base/platform/temporary_folder.h"
 #if !defined(__linux__)
 #include <pthread.h>
 #endif
@@ -41,7 +44,49 @@ std::vector<char*> Pointers(std::vector<std::string>& words) {
   return pointers;
 }
 
+// What to remove, the latest first. Nothing of it is freed or changed: a signal may come anytime.
+struct ToRemove {
+  std::string path;
+  bool is_folder;
+  const ToRemove* next;
+};
+std::atomic<const ToRemove*> to_remove = nullptr;
+static_assert(decltype(to_remove)::is_always_lock_free);
+
+// Calls only what a handler may call. The action is already the usual one again, and the signal
+// comes when the handler returns.
+void RemoveAndEnd(int number) {
+  for (const ToRemove* at = to_remove; at != nullptr; at = at->next) {
+    static_cast<void>(at->is_folder ? rmdir(at->path.c_str()) : unlink(at->path.c_str()));
+  }
+  raise(number);
+}
+
+void HandleEnds() {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction action = {};
+    // nohup has SIGHUP ignored.
+    if (sigaction(number, nullptr, &action) != 0 || action.sa_handler != SIG_DFL) continue;
+    action.sa_handler = RemoveAndEnd;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigaction(number, &action, nullptr);
+  }
+}
+
 }  // namespace
+
+std::string MakeTemporaryFolder(const std::string& parent) {
+  std::string folder = absl::StrCat(parent, "/onnxflops.XXXXXX");
+  return mkdtemp(folder.data()) != nullptr ? folder : "";
+}
+
+void RemoveAtSignal(const std::string& path, bool is_folder) {
+  static const bool handles = (HandleEnds(), true);
+  static_cast<void>(handles);
+  auto* item = new ToRemove{path, is_folder, to_remove.load()};
+  while (!to_remove.compare_exchange_weak(item->next, item)) {
+  }
+}
 
 void UnmapAddresses(char* begin, uint64_t bytes) { munmap(begin, bytes); }
 

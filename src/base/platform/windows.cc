@@ -25,6 +25,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "src/base/platform/platform.h"
+#include "src/base/platform/temporary_folder.h"
 
 int poll(pollfd* fds, unsigned count, int timeout) {
   if (count == 0 && timeout > 0) Sleep(static_cast<DWORD>(timeout));
@@ -205,6 +206,16 @@ int MakeUnnamedFile() {
   }
   return _wopen(name.data(), _O_RDWR | _O_BINARY | _O_TEMPORARY | _O_NOINHERIT, 0600);
 }
+
+// Folders for temporary files are the user's own.
+std::string MakeTemporaryFolder(const std::string& parent) {
+  std::string folder = absl::StrCat(parent, "/onnxflops.", absl::Hex(RandomKey()[0]));
+  if (CreateDirectoryW(Wide(folder).c_str(), nullptr) != 0) return folder;
+  errno = EACCES;
+  return "";
+}
+
+void RemoveAtSignal(const std::string& /*path*/, bool /*is_folder*/) {}
 
 std::optional<FileId> IdOf(const std::string& path) {
   // Folders, too, and whatever others do with the file.
