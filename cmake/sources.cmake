@@ -597,6 +597,9 @@ set(ONNXFLOPS_TOOLS_SOURCES
   tools/commands/explain.cc
   tools/commands/git_file.cc
   tools/commands/git_pipeline.cc
+  tools/commands/git_run.cc
+  tools/commands/git_tree.cc
+  tools/commands/git_tree_files.cc
   tools/commands/history.cc
   tools/commands/memory_sweep.cc
   tools/commands/mfu.cc

@@ -10,9 +10,11 @@ import csv
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from fractions import Fraction
 
@@ -682,12 +684,19 @@ class CheckAtARevision(unittest.TestCase):
         shutil.copy("tests/data/config/gpt2/config.json", os.path.join(self.repository, "config/gpt2"))
         shutil.copy(GPT2, os.path.join(self.repository, "pipes"))
         self.git("init", "-q")
-        self.git("add", "-A")
-        self.git("commit", "-qm", "one")
-        self.whole = shutil.copytree(self.repository, os.path.join(self.root, "committed"))
+        self.whole = os.path.join(self.root, "committed")
+        self.commit()
 
-    def git(self, *words):
-        subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@example.com", *words], cwd=self.repository, check=True, capture_output=True)
+    def git(self, *words, folder="", data=b""):
+        words = ["git", "-c", "user.name=t", "-c", "user.email=t@example.com", *words]
+        return subprocess.run(words, cwd=os.path.join(self.repository, folder), check=True, capture_output=True, input=data).stdout.decode().strip()
+
+    def commit(self):
+        """All that is there, which `hold` then takes for the base."""
+        self.git("add", "-A")
+        self.git("commit", "-qm", "all")
+        shutil.rmtree(self.whole, ignore_errors=True)
+        shutil.copytree(self.repository, self.whole, symlinks=True)
 
     def check(self, path, *options, folder=""):
         words = [PROGRAM, "check", path, "--git", "HEAD", *(options or ("--max", "flops=+2%")), "--format", "json"]
@@ -695,6 +704,15 @@ class CheckAtARevision(unittest.TestCase):
                                 env={**os.environ, "TMPDIR": self.temporary})
         self.assertEqual(os.listdir(self.temporary), [])
         return result
+
+    def run_in(self, *words, **variables):
+        return subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=120, check=False, cwd=self.repository, env={**os.environ, **variables})
+
+    def link(self, target, path):
+        path = os.path.join(self.repository, path)
+        if os.path.lexists(path):
+            os.remove(path)
+        os.symlink(target, path)
 
     def hold(self, path, folder=""):
         """The growth of a pipeline since it was committed."""
@@ -735,12 +753,115 @@ class CheckAtARevision(unittest.TestCase):
     def test_a_folder_with_a_file_of_stages(self):
         made = subprocess.run([PROGRAM, "pipeline", "exports/sd", "--init", "-o", "exports/sd/pipeline.toml"], cwd=self.repository, check=True)
         self.assertEqual(made.returncode, 0)
-        self.git("add", "-A")
-        self.git("commit", "-qm", "two")
-        shutil.rmtree(self.whole)
-        shutil.copytree(self.repository, self.whole)
+        self.commit()
         self.write("exports/sd/pipeline.toml", "steps = 50", "steps = 60")
         self.assertGreater(self.hold("exports/sd"), 1)
+
+    def test_a_linked_folder(self):
+        """One that was committed, a new one, and a pipeline that a link names."""
+        self.link("exports", "linked")
+        self.link("../exports/sd", "pipes/sd")
+        self.link("../pipes/gpt2.toml", "config/linked.toml")
+        self.commit()
+        self.link("exports", "new")
+        self.write("exports/sd/model_index.json", "DDIMScheduler", "HeunDiscreteScheduler")
+        for path in ("linked/sd", "new/sd", "pipes/sd"):
+            result = self.check(path, "--base-missing", "ok", "--max", "flops=+2%")
+            self.assertEqual((path, result.returncode, result.stderr), (path, 1, ""))
+        self.assertGreater(self.hold("linked/sd"), Fraction(3, 2))
+        self.assertEqual(self.hold("config/linked.toml"), 1)
+
+    def test_linked_models(self):
+        """A model and a part of a folder are links; one that leads out of the repository has no revision."""
+        os.rename(os.path.join(self.repository, "exports/sd/unet/model.onnx"), os.path.join(self.repository, "unet.onnx"))
+        self.link("../../../unet.onnx", "exports/sd/unet/model.onnx")
+        os.rename(os.path.join(self.repository, "exports/sd/vae_decoder"), os.path.join(self.repository, "vae"))
+        self.link("../../vae", "exports/sd/vae_decoder")
+        self.link("..", "exports/sd/loop")
+        self.commit()
+        self.assertEqual(self.hold("exports/sd"), 1)
+        model = "exports/sd/unet/model.onnx"
+        self.assertEqual(self.check(model).returncode, 0)
+        self.assertIn("HEAD:" + model, self.run_in("diff", "--git", "HEAD", model).stdout)
+        self.link("../" * 4 + "committed/unet.onnx", model)
+        self.commit()
+        self.assertIn(f"{model} at HEAD: the symbolic link '{model}' leads out of the repository", self.check("exports/sd").stderr)
+
+    def test_a_submodule(self):
+        """It is read at the commit that the outer repository has, whatever is checked out."""
+        self.git("init", "-q", "config")
+        self.git("add", "-A", folder="config")
+        self.git("commit", "-qm", "one", folder="config")
+        self.git("rm", "-rq", "--cached", "config")
+        self.commit()
+        self.write("config/gpt2/config.json", '"n_layer": 12', '"n_layer": 13')
+        self.git("commit", "-qam", "two", folder="config")
+        self.assertGreater(self.hold("pipes/gpt2.toml"), Fraction("1.02"))
+        shutil.rmtree(os.path.join(self.repository, "config/.git"))
+        self.assertIn("is in the submodule 'config', which is not checked out", self.check("pipes/gpt2.toml").stderr)
+
+    def test_a_file_that_is_not_read(self):
+        """A pointer to an object of Git LFS that is not here is an error of the model that it stands for."""
+        unet = os.path.join(self.repository, "exports/sd/unet/model.onnx")
+        other = os.path.join(self.repository, "exports/sd/unet_fp32/model.onnx")
+        model = shutil.copy(unet, os.path.join(self.root, "model.onnx"))
+        os.mkdir(os.path.dirname(other))
+        for path in (other, unet):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(f"version https://git-lfs.github.com/spec/v1\noid sha256:{1:064}\nsize 12\n")
+            shutil.copy(model, unet if path == other else other)
+            self.commit()
+            shutil.copy(model, unet)
+            result = self.check("exports/sd")
+            self.assertEqual(result.returncode, 0 if path == other else 2, result.stderr)
+        self.assertIn("exports/sd/unet/model.onnx at HEAD: a Git LFS pointer, and its object is not here", result.stderr)
+
+    def test_many_files(self):
+        """git runs a few times for a folder, however many files it has."""
+        for i in range(300):
+            with open(os.path.join(self.repository, f"exports/sd/{i}.json"), "w", encoding="utf-8") as file:
+                file.write("{}")
+        self.commit()
+        counter, real = os.path.join(self.root, "git"), shutil.which("git")
+        with open(counter, "w", encoding="utf-8") as file:
+            file.write(f'#!/bin/sh\necho x >>{self.root}/runs\nexec {real} "$@"\n')
+        os.chmod(counter, 0o755)
+        result = self.run_in("check", "exports/sd", "--git", "HEAD", "--max", "flops=+0%", PATH=f"{self.root}:{os.environ['PATH']}")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        with open(os.path.join(self.root, "runs"), encoding="utf-8") as file:
+            self.assertLess(len(file.readlines()), 12)
+
+    def test_the_temporary_folder(self):
+        """It has a name of its own, is gone after a signal, and an error names the place where none can be made."""
+        gone = os.path.join(self.root, "gone")
+        self.assertIn(f"'{gone}': no temporary folder", self.run_in("check", "exports/sd", "--git", "HEAD", "--max", "flops=+0%", TMPDIR=gone).stderr)
+        waiting, filled = os.path.join(self.root, "git"), os.path.join(self.root, "filled")
+        with open(waiting, "w", encoding="utf-8") as file:
+            file.write(f'#!/bin/sh\nrm -f {filled}\ncase "$*" in *--batch*) : >{filled}; exec sleep 60;; esac\nexec {shutil.which("git")} "$@"\n')
+        os.chmod(waiting, 0o755)
+        environment = {**os.environ, "TMPDIR": self.temporary, "PATH": f"{self.root}:{os.environ['PATH']}"}
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with subprocess.Popen([PROGRAM, "check", "exports/sd", "--git", "HEAD", "--max", "flops=+0%"], cwd=self.repository, env=environment, start_new_session=True) as process:
+                while not os.path.exists(filled):
+                    time.sleep(0.01)
+                self.assertEqual(len(os.listdir(self.temporary)), 1)
+                os.killpg(process.pid, number)
+                self.assertEqual(process.wait(), -number)
+            self.assertEqual(os.listdir(self.temporary), [])
+            os.remove(filled)
+
+    def test_a_forged_tree(self):
+        """Names of a tree lead to no place outside the temporary folder."""
+        def add(*entries):
+            data = b"".join(f"{mode} {name}\0".encode() + bytes.fromhex(of) for mode, name, of in entries)
+            return self.git("hash-object", "-t", "tree", "-w", "--literally", "--stdin", data=data)
+        tree = add(("100644", "forged.json", self.git("hash-object", "-w", "--stdin", data=b"{}")))
+        for _ in range(3):
+            tree = add(("40000", "..", tree))
+        commit = self.git("commit-tree", "-m", "forged", add(("40000", "exports", add(("40000", "sd", tree)))))
+        result = self.run_in("check", "exports/sd", "--git", commit, "--max", "flops=+0%", TMPDIR=self.temporary)
+        self.assertIn("forged.json at " + commit + ": it has no place of its own", result.stderr)
+        self.assertEqual((os.listdir(self.temporary), os.path.exists(os.path.join(self.root, "forged.json"))), ([], False))
 
     def test_what_the_revision_does_not_have(self):
         shutil.copytree(os.path.join(self.repository, "exports/sd"), os.path.join(self.repository, "exports/new"))
@@ -751,6 +872,7 @@ class CheckAtARevision(unittest.TestCase):
             self.assertIn(f"{path}: it is not in revision HEAD; --base-missing ok", result.stderr)
             result = self.check(path, "--base-missing", "ok", "--max", "flops=+2%")
             self.assertEqual(json.loads(result.stdout)["rules"][0]["verdict"], "skipped", result.stderr)
+        self.assertEqual(self.check("pipes/nowhere.toml").stderr, "onnxflops: pipes/nowhere.toml: no such file\n")
 
     def test_faults_at_the_revision(self):
         self.write("pipes/gpt2.toml", 'past = "prompt + t"', 'past = "prompts + t"')
@@ -764,10 +886,10 @@ class CheckAtARevision(unittest.TestCase):
         result = self.check("pipes/gpt2.toml", "--base-missing", "ok", "--max", "flops=+2%")
         self.assertEqual(result.returncode, 2)
         self.assertIn("config/gpt2/config.json: it is not in revision HEAD\n", result.stderr)
-        result = subprocess.run([PROGRAM, "check", "pipes/gpt2.toml", "--git", "nothing", "--max", "flops=+2%"], cwd=self.repository,
-                                capture_output=True, text=True, check=False)
-        self.assertEqual(result.returncode, 2)
-        self.assertIn("git finds no such revision", result.stderr)
+        for revision, words in {"nothing": "git finds no such revision", "^HEAD": "it leaves out a revision"}.items():
+            result = self.run_in("check", "pipes/gpt2.toml", "--git", revision, "--max", "flops=+2%")
+            self.assertEqual(result.returncode, 2)
+            self.assertIn(words, result.stderr)
 
 
 class Published(unittest.TestCase):

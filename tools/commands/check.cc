@@ -257,6 +257,7 @@ absl::Status JudgePipeline(const CheckCall& call, const Budgets& budgets, const 
     if (!laid.ok() && !missing) return laid.status();
     if (laid.ok()) at.emplace(*std::move(laid));
   }
+  if (missing && IsMissing(path)) return settings::ReadPipeline(path, {}).status();
   if (missing && !base.missing_is_fine) {
     return MissingBase(
         base.revision.empty()

@@ -1,142 +1,187 @@
-// How it works. Files keep their places below the temporary folder, so that a file of stages finds
-// its models by the same relative paths, also by "..". Of a folder the models and configurations
-// are laid there, of a file of stages the models that it names.
+// How it works. Files keep their places in the repository below a temporary folder, so that a file
+// of stages finds its models by the same relative paths, also by "..". Of a folder the models and
+// configurations are laid there, of a file of stages the models that it names. The pipeline has the
+// place where no link leads to; what links lead to is laid in the place of the link.
 #include "tools/commands/git_pipeline.h"
 
-#include <array>
-#include <atomic>
-#include <cstddef>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <set>
 #include <system_error>
-#include <utility>
-#include <vector>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/string_view.h"
 #include "src/base/limit_error.h"
-#include "src/base/platform/posix.h"
+#include "src/base/platform/temporary_folder.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/settings/pipeline_arguments.h"
-#include "tools/commands/git_file.h"
 
 namespace onnxflops::tools {
 namespace {
 
-// Folders that a path may leave upwards.
-constexpr char kUp[] = "/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a";
 constexpr char kOwnFile[] = "pipeline.toml";
-
-absl::Status CannotWrite(const std::string& path) {
-  return absl::UnknownError(absl::StrCat(Escaped(path), ": cannot be written"));
-}
 
 bool IsRead(absl::string_view name) {
   return absl::EndsWith(name, ".onnx") || absl::EndsWith(name, ".json") ||
          absl::EndsWith(name, ".toml");
 }
 
-}  // namespace
+std::string FolderPart(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
-GitPipeline::GitPipeline(std::string revision, std::string path)
-    : revision_(std::move(revision)), path_(std::move(path)) {
-  static std::atomic<int> made = 0;
-  std::error_code fault;
-  const std::filesystem::path parent = std::filesystem::temp_directory_path(fault);
-  folder_ = absl::StrCat(parent.generic_string(), "/onnxflops.", getpid(), ".", made++);
+std::string Normal(const std::string& path) {
+  return std::filesystem::path(path).lexically_normal().generic_string();
 }
 
-GitPipeline::GitPipeline(GitPipeline&& other) noexcept
-    : revision_(std::move(other.revision_)),
-      path_(std::move(other.path_)),
-      folder_(std::exchange(other.folder_, "")) {}
+// False for a name that only a forged tree has, and for a way out through a link.
+bool IsPlace(const std::string& path) {
+  return Normal(path) == path && path != ".." && !absl::StartsWith(path, "../") &&
+         !absl::StartsWith(path, "/");
+}
 
-GitPipeline::~GitPipeline() {
+}  // namespace
+
+absl::StatusOr<TemporaryFolder> TemporaryFolder::Make() {
   std::error_code fault;
-  if (!folder_.empty()) std::filesystem::remove_all(folder_, fault);
+  std::string parent = std::filesystem::temp_directory_path(fault).generic_string();
+  std::string why = fault.message(), path;
+  if (!fault) {
+    while (parent.size() > 1 && parent.back() == '/') parent.pop_back();
+    path = platform::MakeTemporaryFolder(parent);
+    why = strerror(errno);
+  } else if (const char* name = getenv("TMPDIR"); name != nullptr) {
+    parent = name;
+  }
+  if (path.empty()) {
+    return absl::UnknownError(absl::StrCat(Quoted(parent),
+                                           ": no temporary folder can be made there: ", why,
+                                           "; the variable TMPDIR names another place"));
+  }
+  platform::RemoveAtSignal(path, true);
+  return TemporaryFolder(path);
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code fault;
+  if (!path_.empty()) std::filesystem::remove_all(path_, fault);
+}
+
+absl::Status TemporaryFolder::MakeFoldersOf(absl::string_view file) const {
+  std::error_code fault;
+  for (size_t slash = file.find('/', path_.size() + 1); slash != absl::string_view::npos;
+       slash = file.find('/', slash + 1)) {
+    const std::string folder(file.substr(0, slash));
+    if (std::filesystem::create_directory(folder, fault)) platform::RemoveAtSignal(folder, true);
+    if (fault) {
+      return absl::UnknownError(
+          absl::StrCat(Escaped(folder), ": cannot be made: ", fault.message()));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<GitPipeline> GitPipeline::Lay(const std::string& revision, const std::string& path) {
-  std::string whole = std::filesystem::path(path).lexically_normal().generic_string();
+  std::string whole = Normal(path);
   if (whole.size() > 1 && whole.back() == '/') whole.pop_back();
-  GitPipeline pipeline(revision, whole);
-  std::error_code fault;
-  // A folder of somebody else's is never taken.
-  if (!std::filesystem::create_directory(pipeline.folder_, fault)) {
-    const std::string folder = std::exchange(pipeline.folder_, "");
-    return CannotWrite(folder);
+  const bool is_file = settings::IsPipelineFile(whole);
+  ASSIGN_OR_RETURN(GitTree tree, GitTree::Open(revision, is_file ? whole : whole + "/"));
+  ASSIGN_OR_RETURN(TemporaryFolder temporary, TemporaryFolder::Make());
+  GitPipeline pipeline(std::move(temporary), std::move(tree));
+  pipeline.revision_ = revision;
+  pipeline.path_ = whole;
+  const std::string start = pipeline.tree_.start();
+  ASSIGN_OR_RETURN(const GitEntry folder,
+                   pipeline.tree_.Find(is_file ? FolderPart(start) : start, whole));
+  if (is_file) {
+    pipeline.place_ = absl::StrCat(folder.path, folder.path.empty() ? "" : "/",
+                                   start.substr(FolderPart(start).size()));
+    RETURN_IF_ERROR(pipeline.LayStages(pipeline.place_, whole));
+    return pipeline;
   }
-  std::filesystem::permissions(pipeline.folder_, std::filesystem::perms::owner_all, fault);
-  RETURN_IF_ERROR(settings::IsPipelineFile(whole) ? pipeline.LayStages(whole)
-                                                  : pipeline.LayFolder());
+  pipeline.place_ = folder.path;
+  if (!folder.is_folder()) {
+    return absl::NotFoundError(
+        absl::StrCat(Escaped(whole), ": it is not a folder in revision ", Escaped(revision)));
+  }
+  RETURN_IF_ERROR(pipeline.LayFolder(folder));
   return pipeline;
 }
 
 // The place of a file below the temporary folder.
-std::string GitPipeline::Laid(const std::string& path) const {
-  const std::filesystem::path file(path);
-  return (std::filesystem::path(folder_ + kUp) / file.relative_path())
-      .lexically_normal()
-      .generic_string();
+std::string GitPipeline::Laid(absl::string_view path) const {
+  return absl::StrCat(folder_.path(), path.empty() ? "" : "/", path);
 }
 
-absl::Status GitPipeline::LayFile(const std::string& path) const {
-  const std::string to = Laid(path);
-  if (!absl::StartsWith(to, folder_ + "/")) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Escaped(path), ": too many folders up to be read at a revision"));
+// The files, whose names are their places in the repository.
+absl::Status GitPipeline::LayFiles(std::vector<GitFile> files) {
+  std::vector<GitCopy> copies;
+  for (GitFile& file : files) {
+    if (!IsPlace(file.name)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(Escaped(file.name), " at ", Escaped(revision_),
+                       ": it has no place of its own in the repository"));
+    }
+    if (!laid_.insert(file.name).second) continue;
+    copies.push_back({std::move(file.entry), Laid(file.name)});
+    RETURN_IF_ERROR(folder_.MakeFoldersOf(copies.back().to));
+    platform::RemoveAtSignal(copies.back().to, false);
+    if (!file.fault.ok()) faults_[copies.back().to] = file.fault;
   }
-  ASSIGN_OR_RETURN(const int fd, OpenGitFile(revision_, path));
-  const absl::Cleanup close_file = [fd] { close(fd); };
-  std::error_code fault;
-  std::filesystem::create_directories(std::filesystem::path(to).parent_path(), fault);
-  std::ofstream file(to, std::ios::binary);
-  std::array<char, 1 << 16> bytes;
-  ssize_t n = 0;
-  while ((n = read(fd, bytes.data(), bytes.size())) > 0) file.write(bytes.data(), n);
-  file.close();
-  // A part of a file could be counted as a whole one.
-  if (n < 0) {
-    return absl::UnknownError(
-        absl::StrCat(Escaped(path), ": cannot be read at ", Escaped(revision_)));
+  std::vector<absl::Status> faults;
+  RETURN_IF_ERROR(tree_.Write(copies, &faults));
+  for (size_t i = 0; i < copies.size(); ++i) {
+    if (!faults[i].ok()) faults_.try_emplace(copies[i].to, faults[i]);
   }
-  return file ? absl::OkStatus() : CannotWrite(to);
+  return absl::OkStatus();
 }
 
-absl::Status GitPipeline::LayFolder() const {
-  ASSIGN_OR_RETURN(const std::vector<std::string> files, GitFilesBelow(revision_, path_));
+absl::Status GitPipeline::LayFolder(const GitEntry& folder) {
+  ASSIGN_OR_RETURN(std::vector<GitFile> files, tree_.FilesBelow(folder));
   bool has_stages = false;
-  for (const std::string& name : files) {
-    if (!IsRead(name)) continue;
-    has_stages = has_stages || name == kOwnFile;
-    if (name != kOwnFile) RETURN_IF_ERROR(LayFile(absl::StrCat(path_, "/", name)));
+  std::vector<GitFile> read;
+  for (GitFile& file : files) {
+    // It may be a folder with a part of the pipeline.
+    if (!file.fault.ok() && !absl::StrContains(file.name, '.')) return file.fault;
+    if (!IsRead(file.name)) continue;
+    has_stages = has_stages || file.name == kOwnFile;
+    file.name = absl::StrCat(folder.path, folder.path.empty() ? "" : "/", file.name);
+    read.push_back(std::move(file));
   }
-  return has_stages ? LayStages(absl::StrCat(path_, "/", kOwnFile)) : absl::OkStatus();
+  RETURN_IF_ERROR(LayFiles(std::move(read)));
+  if (!has_stages) return absl::OkStatus();
+  const std::string own = absl::StrCat(folder.path, folder.path.empty() ? "" : "/", kOwnFile);
+  return LayStages(own, absl::StrCat(folder.shown, "/", kOwnFile));
 }
 
-// A file of stages and the models that it names.
-absl::Status GitPipeline::LayStages(const std::string& file) const {
-  RETURN_IF_ERROR(LayFile(file));
+// A file of stages and the models that it names. `shown`: its path for errors.
+absl::Status GitPipeline::LayStages(const std::string& file, const std::string& shown) {
+  const auto lay = [&](const std::string& path, const std::string& as) -> absl::Status {
+    const std::string place = Normal(path);
+    ASSIGN_OR_RETURN(GitEntry entry, tree_.Find(path, as));
+    if (entry.is_folder()) {
+      return absl::NotFoundError(
+          absl::StrCat(Escaped(as), ": it is not a file in revision ", Escaped(revision_)));
+    }
+    // "folder/../" needs the folder.
+    if (IsPlace(place)) RETURN_IF_ERROR(folder_.MakeFoldersOf(Laid(path)));
+    RETURN_IF_ERROR(LayFiles({{place, std::move(entry), absl::OkStatus()}}));
+    const auto fault = faults_.find(Laid(place));
+    return fault == faults_.end() ? absl::OkStatus() : fault->second;
+  };
+  RETURN_IF_ERROR(lay(file, shown));
   const absl::StatusOr<Pipeline> pipeline = settings::ReadPipeline(Laid(file), {});
   if (!pipeline.ok()) return Named(pipeline.status());
-  std::set<std::string> laid;
-  const std::string folder = file.substr(0, file.rfind('/') + 1);
   for (const PipelineStage& stage : pipeline->stages) {
     if (std::filesystem::path(stage.model).is_absolute()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(Named(absl::UnknownError(stage.model_place)).message(), ": ",
-                       Quoted(stage.model), ": a path from the root is of no revision"));
+      return absl::InvalidArgumentError(absl::StrCat(Named(stage.model_place), ": ",
+                                                     Quoted(stage.model),
+                                                     ": a path from the root is of no revision"));
     }
-    const std::string path =
-        std::filesystem::path(folder + stage.model).lexically_normal().generic_string();
-    if (!laid.insert(path).second) continue;
+    const absl::Status status =
+        lay(FolderPart(file) + stage.model, Normal(FolderPart(shown) + stage.model));
     // The pipeline is there, so it is not a new one.
-    const absl::Status status = LayFile(path);
     if (absl::IsNotFound(status)) return absl::InvalidArgumentError(status.message());
     RETURN_IF_ERROR(status);
   }
@@ -144,19 +189,24 @@ absl::Status GitPipeline::LayStages(const std::string& file) const {
 }
 
 absl::StatusOr<Pipeline> GitPipeline::Read(const Bindings& given) const {
-  absl::StatusOr<Pipeline> pipeline = settings::ReadPipeline(Laid(path_), given);
+  absl::StatusOr<Pipeline> pipeline = settings::ReadPipeline(Laid(place_), given);
   if (!pipeline.ok()) return Named(pipeline.status());
+  pipeline->title = Named(pipeline->title);
   pipeline->file = absl::StrCat(revision_, ":", path_);
   return pipeline;
 }
 
+std::string GitPipeline::Named(absl::string_view text) const {
+  return absl::StrReplaceAll(text, {{Laid(place_), absl::StrCat(revision_, ":", path_)},
+                                    {folder_.path() + "/", absl::StrCat(revision_, ":")}});
+}
+
 absl::Status GitPipeline::Named(const absl::Status& status) const {
   if (status.ok()) return status;
-  return WithMessage(
-      status,
-      absl::StrReplaceAll(status.message(),
-                          {{Laid(path_), absl::StrCat(revision_, ":", path_)},
-                           {absl::StrCat(folder_, kUp, "/"), absl::StrCat(revision_, ":")}}));
+  for (const auto& [file, fault] : faults_) {
+    if (absl::StrContains(status.message(), file)) return fault;
+  }
+  return WithMessage(status, Named(status.message()));
 }
 
 }  // namespace onnxflops::tools
