@@ -841,7 +841,7 @@ class CheckAtARevision(unittest.TestCase):
         os.chmod(waiting, 0o755)
         environment = {**os.environ, "TMPDIR": self.temporary, "PATH": f"{self.root}:{os.environ['PATH']}"}
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            with subprocess.Popen([PROGRAM, "check", "exports/sd", "--git", "HEAD", "--max", "flops=+0%"], cwd=self.repository, env=environment, start_new_session=True) as process:
+            with subprocess.Popen([PROGRAM, "diff", "--git", "HEAD", "exports/sd"], cwd=self.repository, env=environment, start_new_session=True) as process:
                 while not os.path.exists(filled):
                     time.sleep(0.01)
                 self.assertEqual(len(os.listdir(self.temporary)), 1)
@@ -873,6 +873,19 @@ class CheckAtARevision(unittest.TestCase):
             result = self.check(path, "--base-missing", "ok", "--max", "flops=+2%")
             self.assertEqual(json.loads(result.stdout)["rules"][0]["verdict"], "skipped", result.stderr)
         self.assertEqual(self.check("pipes/nowhere.toml").stderr, "onnxflops: pipes/nowhere.toml: no such file\n")
+
+    def test_diff(self):
+        """`diff --git` is `diff` of the committed pipeline and the one that is there."""
+        self.write("pipes/gpt2.toml", "prompt = 512", "prompt = 600")
+        self.write("exports/sd/model_index.json", "DDIMScheduler", "HeunDiscreteScheduler")
+        for path in ("pipes/gpt2.toml", "exports/sd"):
+            of_git, of_files = (json.loads(self.run_in("diff", *words, path, "--format", "json").stdout)
+                                for words in (("--git", "HEAD"), (os.path.join(self.whole, path),)))
+            self.assertEqual(of_git["base"].pop("file"), "HEAD:" + path)
+            of_files["base"].pop("file")
+            self.assertEqual(of_git, of_files)
+            self.assertFalse(of_git["empty"])
+        self.assertIn("give only HEAD", self.run_in("diff", "--git", "HEAD", "pipes/gpt2.toml", "exports/sd").stderr)
 
     def test_faults_at_the_revision(self):
         self.write("pipes/gpt2.toml", 'past = "prompt + t"', 'past = "prompts + t"')

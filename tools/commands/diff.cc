@@ -37,6 +37,7 @@
 #include "tools/cli/render.h"
 #include "tools/commands/base_model.h"
 #include "tools/commands/commands.h"
+#include "tools/commands/git_pipeline.h"
 #include "tools/commands/model_files.h"
 
 namespace onnxflops::tools {
@@ -90,8 +91,9 @@ struct DiffCall : settings::DiffArguments {
 
   void AddTo(OptionList* list) {
     list->AddPositional("BASE HEAD", &models, 1, 2);
-    list->AddValue("git", "REV", &git,
-                   "Compare one model with itself at a revision of its git repository.");
+    list->AddValue(
+        "git", "REV", &git,
+        "Compare one model or pipeline with itself at a revision of its git repository.");
     settings::DiffArguments::AddTo(list);
     base_missing.AddTo(list);
     list->AddValue("by", "WHAT", &by, "module, op or node. Default: module.",
@@ -169,7 +171,6 @@ absl::Status RequirePipelineOptions(const DiffCall& args) {
   RETURN_IF_ERROR(settings::RequirePipelineSizes(args.sizes));
   const DiffCall none;
   const std::pair<const char*, bool> others[] = {
-      {"--git", !args.git.empty()},
       {"--base-missing", args.base_missing.what != none.base_missing.what},
       {"--by", args.by != none.by},
       {"--depth", !args.depth.empty()},
@@ -184,15 +185,28 @@ absl::Status RequirePipelineOptions(const DiffCall& args) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<PipelineDiff> DiffOf(const DiffCall& args, const CountOptions& options) {
+  const std::string &base = args.models.front(), &head = args.models.back();
+  if (args.git.empty()) {
+    ASSIGN_OR_RETURN(const Pipeline old_stages, settings::ReadPipeline(base, options.bindings));
+    ASSIGN_OR_RETURN(const Pipeline new_stages, settings::ReadPipeline(head, options.bindings));
+    return DiffPipelines(old_stages, new_stages, options);
+  }
+  ASSIGN_OR_RETURN(const Pipeline new_stages, settings::ReadPipeline(head, options.bindings));
+  ASSIGN_OR_RETURN(const GitPipeline at, GitPipeline::Lay(args.git, head));
+  ASSIGN_OR_RETURN(const Pipeline old_stages, at.Read(options.bindings));
+  absl::StatusOr<PipelineDiff> diff = DiffPipelines(old_stages, new_stages, options);
+  if (!diff.ok()) return at.Named(diff.status());
+  return diff;
+}
+
 absl::StatusOr<ExitCode> RunPipelineDiff(const DiffCall& args, const CountOptions& options) {
   RETURN_IF_ERROR(RequirePipelineOptions(args));
   const bool comment = args.output.format == "comment";
   ASSIGN_OR_RETURN(const Format format, comment ? Format::kTable : args.output.ParseFormat());
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
   const std::string &base = args.models.front(), &head = args.models.back();
-  ASSIGN_OR_RETURN(const Pipeline old_stages, settings::ReadPipeline(base, options.bindings));
-  ASSIGN_OR_RETURN(const Pipeline new_stages, settings::ReadPipeline(head, options.bindings));
-  ASSIGN_OR_RETURN(const PipelineDiff diff, DiffPipelines(old_stages, new_stages, options));
+  ASSIGN_OR_RETURN(const PipelineDiff diff, DiffOf(args, options));
   std::vector<std::string> inputs = {base, head, args.sizes.rules.file,
                                      args.device.devices_file.file};
   for (const std::string& side : {base, head}) {
@@ -215,12 +229,11 @@ absl::StatusOr<ExitCode> RunDiff(const DiffCall& args) {
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
   ASSIGN_OR_RETURN(const bool missing_is_fine, args.base_missing.Parse());
   ASSIGN_OR_RETURN(options.on_device, args.device.Parse());
-  if (args.models.size() == 2) {
-    ASSIGN_OR_RETURN(const bool are_pipelines, ArePipelines(args.models));
-    if (are_pipelines) {
-      options.activation_peak = false;
-      return RunPipelineDiff(args, options);
-    }
+  RETURN_IF_ERROR(args.CheckModels());
+  ASSIGN_OR_RETURN(const bool are_pipelines, ArePipelines(args.models));
+  if (are_pipelines) {
+    options.activation_peak = false;
+    return RunPipelineDiff(args, options);
   }
   if (options.on_device) {
     return absl::InvalidArgumentError(
@@ -228,7 +241,6 @@ absl::StatusOr<ExitCode> RunDiff(const DiffCall& args) {
   }
   options.module = args.module;
   options.node_rows = view.by == GroupBy::kNode;
-  RETURN_IF_ERROR(args.CheckModels());
   const std::string &base = args.models.front(), &head = args.models.back();
   ASSIGN_OR_RETURN(const ModelOrReport side, LoadModelOrReport(head, options));
   ASSIGN_OR_RETURN(const auto loaded, LoadBase({base, args.git, missing_is_fine}, side, options));
