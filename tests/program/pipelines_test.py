@@ -841,6 +841,8 @@ class CheckAtARevision(unittest.TestCase):
         os.chmod(waiting, 0o755)
         environment = {**os.environ, "TMPDIR": self.temporary, "PATH": f"{self.root}:{os.environ['PATH']}"}
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) == signal.SIG_IGN:  # as under nohup
+                continue
             with subprocess.Popen([PROGRAM, "diff", "--git", "HEAD", "exports/sd"], cwd=self.repository, env=environment, start_new_session=True) as process:
                 while not os.path.exists(filled):
                     time.sleep(0.01)
