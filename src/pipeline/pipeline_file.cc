@@ -31,7 +31,7 @@
 namespace onnxflops {
 namespace {
 
-constexpr size_t kMaxStages = 64;
+constexpr size_t kMaxStages = 256;
 constexpr size_t kMaxParameters = 64;
 constexpr size_t kMaxElements = 64;  // of an input whose content is given
 
