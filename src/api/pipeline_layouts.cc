@@ -165,7 +165,8 @@ Layout Transducer() {
   return {"a transducer (sherpa-onnx)",
           "",
           "chunks = 10       # runs of the encoder\n"
-          "frames = 160      # of its outputs, each joined once\n"
+          "chunk_frames = 16 # outputs of a run\n"
+          "frames = \"chunk_frames*chunks\"  # each is joined once\n"
           "tokens = 40       # that come out\n",
           "\"chunks\"",
           {{"encoder", "encoder-*.onnx|encoder.onnx", "times = \"chunks\"", {{"*", 0, "1"}}},

@@ -300,14 +300,16 @@ class FolderReader {
     return absl::OkStatus();
   }
 
-  // The tokens that an encoder gives are those that the decoder reads.
+  // The tokens that an encoder gives are those that the decoder reads, or the joiner.
   void NoteOutput(const PartRule& part, const ModelData& model) {
-    const bool is_encoder = absl::string_view(part.files) == "encoder_model.onnx";
+    const bool has_chunks = absl::StartsWith(part.files, "encoder-*.onnx");
+    const bool is_encoder = has_chunks || absl::string_view(part.files) == "encoder_model.onnx";
     if (!is_encoder || model.graph(0).outputs.empty()) return;
     const Value& output = model.value(model.graph(0).outputs[0]);
     if (output.declared == nullptr || output.declared->dims.size() != 3) return;
     const int64_t tokens = output.declared->dims[1].size;
-    if (tokens > 0) fixed_.emplace("prompt", std::pair(tokens, "the encoder"));
+    const char* const parameter = has_chunks ? "chunk_frames" : "prompt";
+    if (tokens > 0) fixed_.emplace(parameter, std::pair(tokens, "the encoder"));
   }
 
   // Two equal sides are one number.

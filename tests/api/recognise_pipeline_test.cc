@@ -97,11 +97,17 @@ TEST(RecognisePipelineTest, Sam) {
 
 TEST(RecognisePipelineTest, Sherpa) {
   const Folder folder;
-  folder.Model("encoder-epoch-99-avg-1.onnx", {{"x", {"N", "39", "80"}}});
+  folder.Model("encoder-epoch-99-avg-1.onnx", {{"x", {"N", "3120"}}});
   folder.Model("decoder-epoch-99-avg-1.onnx", {{"y", {"N", "2"}}});
   folder.Model("joiner-epoch-99-avg-1.onnx",
                {{"encoder_out", {"N", "512"}}, {"decoder_out", {"N", "512"}}});
   EXPECT_EQ(StagesOf(folder.Count()), (Stages{"encoder: 31200", "decoder: 82", "joiner: 163840"}));
+  EXPECT_EQ(StagesOf(folder.Count({{"chunks", 100}}))[2], "joiner: 1638400");  // 16 frames of each
+  EXPECT_EQ(StagesOf(folder.Count({{"frames", 7}}))[2], "joiner: 7168");
+  // An output of fixed frames.
+  folder.Model("encoder-epoch-99-avg-1.onnx", {{"x", {"N", "39", "80"}}});
+  EXPECT_EQ(StagesOf(folder.Count())[2], absl::StrCat("joiner: ", 10 * 39 * 1024));
+  EXPECT_EQ(StagesOf(folder.Count({{"chunks", 2}}))[2], absl::StrCat("joiner: ", 2 * 39 * 1024));
 }
 
 TEST(RecognisePipelineTest, Flux) {
