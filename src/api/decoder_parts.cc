@@ -727,7 +727,7 @@ class PartsReader {
                    "together.\n"
                  : "";
     return absl::StrCat(
-        "# Recognised as ", kTitle, ": ", absl::StrJoin(taken_, ", "), ".\n", unloads,
+        RecognisedAs(kTitle, taken_), unloads,
         "# Sizes below are assumed unless a comment says otherwise.\ntitle = ", TomlText(kTitle),
         "\nper = ", kPerToken, "\n\n[parameters]\n", Parameters(), stages_);
   }

@@ -1,5 +1,6 @@
 #include "src/api/exported_folder.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,34 @@ std::string TomlText(absl::string_view text) {
     }
   }
   return out + "\"";
+}
+
+std::string RecognisedAs(absl::string_view title, absl::Span<const std::string> taken) {
+  constexpr size_t kMostColumns = 100;
+  std::string text = absl::StrCat("# Recognised as ", title, ":");
+  size_t begin = 0;  // of the last line
+  for (size_t i = 0; i < taken.size(); ++i) {
+    constexpr size_t kAround = 2;  // a space and a comma
+    if (text.size() - begin + taken[i].size() + kAround > kMostColumns) {
+      text += "\n#";
+      begin = text.size() - 1;
+    }
+    absl::StrAppend(&text, " ", taken[i], i + 1 == taken.size() ? "." : ",");
+  }
+  return text + "\n";
+}
+
+std::string ParameterValue(int64_t number, std::optional<int64_t> most, absl::string_view about) {
+  if (!most) return absl::StrCat(number);
+  return absl::StrCat("{ value = ", number, ", most = ", *most, ", about = ", TomlText(about),
+                      " }");
+}
+
+std::string PromptAndTokens(std::optional<int64_t> most, absl::string_view about) {
+  const int64_t half = std::max<int64_t>(most.value_or(kMaxConfigSize) / 2, 1);
+  return absl::StrCat("prompt = ", ParameterValue(std::min<int64_t>(512, half), most, about),
+                      "\ntokens = ", ParameterValue(std::min<int64_t>(128, half), most, about),
+                      "\n");
 }
 
 absl::Status NotWhole(const std::string& file, absl::string_view why) {

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 
 namespace onnxflops {
 
@@ -19,6 +20,15 @@ std::string FirstMatch(const std::string& folder, absl::string_view globs);
 
 // A text of TOML, in quotes.
 std::string TomlText(absl::string_view text);
+
+// Lines of a comment: "# Recognised as TITLE: a.onnx is encoder, b.onnx is decoder.". They are
+// short, as many files may be taken for something.
+std::string RecognisedAs(absl::string_view title, absl::Span<const std::string> taken);
+
+// The value of a parameter in TOML. `most`: a bound, and what it is.
+std::string ParameterValue(int64_t number, std::optional<int64_t> most, absl::string_view about);
+// Lines of a decoder's parameters prompt and tokens; `most`: what both are at most.
+std::string PromptAndTokens(std::optional<int64_t> most, absl::string_view about);
 
 // FailedPrecondition: a folder that is a pipeline, but not a whole one.
 absl::Status NotWhole(const std::string& file, absl::string_view why);

@@ -141,7 +141,7 @@ class StageWriter {
       absl::StrAppend(&parameters, line.name, " = ", line.value,
                       line.comment.empty() ? "" : absl::StrCat("  # ", line.comment), "\n");
     }
-    return absl::StrCat("# Recognised as ", title, ": ", absl::StrJoin(taken_, ", "), ".\n", note,
+    return absl::StrCat(RecognisedAs(title, taken_), note,
                         "# Sizes below are assumed unless a comment says otherwise.\n",
                         "title = ", TomlText(title), "\nper = ", per, "\n\n[parameters]\n",
                         parameters, stages_);

@@ -130,8 +130,8 @@ class FolderReader {
     for (const auto& [name, fixed] : fixed_) {
       SetParameter(name, fixed.first, fixed.second, &parameters);
     }
-    return absl::StrCat("# Recognised as ", layout_.title, ": ", absl::StrJoin(taken, ", "), ".\n",
-                        kAssumed, "title = ", TomlText(layout_.title),
+    return absl::StrCat(RecognisedAs(layout_.title, taken), kAssumed,
+                        "title = ", TomlText(layout_.title),
                         "\nper = ", first_tokens_ ? "\"seconds\"" : layout_.per,
                         "\n\n[parameters]\n", parameters, stages);
   }
