@@ -65,6 +65,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/load/address_range.cc
   src/load/arena.cc
   src/load/byte_region.cc
+  src/load/external_places.cc
   src/load/foreign.cc
   src/load/functions.cc
   src/load/ignored.cc
