@@ -12,6 +12,7 @@
 #include "src/base/limits.h"
 #include "src/base/platform/platform.h"
 #include "src/base/quote.h"
+#include "src/base/status_macros.h"
 #include "src/load/input_file.h"
 
 namespace onnxflops {
@@ -80,19 +81,31 @@ absl::StatusOr<nlohmann::json> ObjectOf(const std::string& text, const std::stri
   return parsed;
 }
 
-absl::StatusOr<nlohmann::json> ObjectIn(const std::string& folder, absl::string_view name) {
-  const std::string file = absl::StrCat(folder, "/", name);
-  const absl::StatusOr<std::string> text = ReadTextFile(file, kMaxConfigBytes);
+static absl::StatusOr<std::string> TextOfFile(const std::string& file) {
+  absl::StatusOr<std::string> text = ReadTextFile(file, kMaxConfigBytes);
   if (!text.ok()) return NotWhole(file, text.status().message());
   if (text->size() > kMaxConfigBytes) {
     return NotWhole(file, absl::StrCat("is larger than ", kMaxConfigBytes, " bytes"));
   }
-  return ObjectOf(*text, file);
+  return text;
+}
+
+absl::StatusOr<nlohmann::json> ObjectIn(const std::string& folder, absl::string_view name) {
+  const std::string file = absl::StrCat(folder, "/", name);
+  ASSIGN_OR_RETURN(const std::string text, TextOfFile(file));
+  return ObjectOf(text, file);
 }
 
 nlohmann::json JsonIn(const std::string& folder, absl::string_view name) {
   absl::StatusOr<nlohmann::json> json = ObjectIn(folder, name);
   return json.ok() ? *std::move(json) : nlohmann::json(nullptr);
+}
+
+nlohmann::ordered_json OrderedJsonIn(const std::string& folder, absl::string_view name) {
+  const std::string file = absl::StrCat(folder, "/", name);
+  const absl::StatusOr<std::string> text = TextOfFile(file);
+  if (!text.ok() || !ObjectOf(*text, file).ok()) return nullptr;  // with its limits
+  return nlohmann::ordered_json::parse(*text, nullptr, /*allow_exceptions=*/false);
 }
 
 std::optional<int64_t> NumberIn(const nlohmann::json& json, const char* key) {
@@ -105,6 +118,11 @@ std::string TextIn(const nlohmann::json& json, const char* key) {
   return json.is_object() && json.contains(key) && json[key].is_string()
              ? json[key].get<std::string>()
              : "";
+}
+
+int64_t BeamsIn(const nlohmann::json& config) {
+  const auto search = config.find("search");  // of no object: none
+  return search == config.end() ? 1 : NumberIn(*search, "num_beams").value_or(1);
 }
 
 }  // namespace onnxflops

@@ -39,10 +39,15 @@ absl::StatusOr<nlohmann::json> ObjectIn(const std::string& folder, absl::string_
 // The same; null without one, or if it is none.
 nlohmann::json JsonIn(const std::string& folder, absl::string_view name);
 
+// The same, with the keys of objects in the order of the file.
+nlohmann::ordered_json OrderedJsonIn(const std::string& folder, absl::string_view name);
+
 // A whole number of a configuration, from 1 to kMaxConfigSize.
 std::optional<int64_t> NumberIn(const nlohmann::json& json, const char* key);
 // A text; "" if there is none.
 std::string TextIn(const nlohmann::json& json, const char* key);
+// Of genai_config.json: search.num_beams, or 1.
+int64_t BeamsIn(const nlohmann::json& config);
 
 }  // namespace onnxflops
 

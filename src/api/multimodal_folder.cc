@@ -6,6 +6,7 @@
 // The tokens of an image come from image_tokens.h.
 #include "src/api/multimodal_folder.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -28,6 +29,7 @@
 #include "src/api/load.h"
 #include "src/api/pipeline_layouts.h"
 #include "src/base/glob.h"
+#include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/symbolic/symbol_name.h"
@@ -36,11 +38,9 @@ namespace onnxflops {
 namespace multimodal {
 namespace {
 
-constexpr char kGenAi[] = "genai_config.json";
 constexpr char kConfig[] = "config.json";
 constexpr char kProcessor[] = "preprocessor_config.json";
 constexpr char kAll[] = "prompt + images*image_tokens";
-constexpr char kLoop[] = "for = \"t < tokens - 1\"\n";
 constexpr char kNameStages[] = "; export it, or name the stages in a TOML file";
 
 // A part of a pipeline, and the formulas of its sizes.
@@ -198,9 +198,10 @@ class MultimodalReader {
       : folder_(folder), config_folder_(ConfigFolder(folder)), writer_(from) {}
 
   absl::StatusOr<std::string> Read() {
-    const nlohmann::json config = JsonIn(folder_, kGenAi);
+    const nlohmann::json config = JsonIn(folder_, kGenAiConfiguration);
     if (config.is_object() && config.contains("model") && config["model"].is_object()) {
       genai_ = config["model"];
+      beams_ = BeamsIn(config);
       const bool hears = TextIn(genai_, "type") == "whisper" && genai_.contains("encoder");
       if (hears) return Whisper();
       if (!genai_.contains("vision")) return "";
@@ -249,7 +250,7 @@ class MultimodalReader {
 
   // The file of a part in genai_config.json.
   absl::StatusOr<std::string> Named(const char* part) const {
-    const std::string file = absl::StrCat(folder_, "/", kGenAi);
+    const std::string file = absl::StrCat(folder_, "/", kGenAiConfiguration);
     const std::string name =
         genai_.contains(part) ? TextIn(genai_[part], "filename") : std::string();
     if (name.empty()) {
@@ -267,7 +268,7 @@ class MultimodalReader {
     for (const auto& [name, part] : genai_.items()) {
       const bool is_model = part.is_object() && part.contains("filename");
       if (!is_model || absl::c_linear_search(known, absl::string_view(name))) continue;
-      return NotWhole(absl::StrCat(folder_, "/", kGenAi),
+      return NotWhole(absl::StrCat(folder_, "/", kGenAiConfiguration),
                       absl::StrCat("model.", Escaped(name),
                                    " is a model that is not counted here: name the stages in a "
                                    "TOML file"));
@@ -277,6 +278,12 @@ class MultimodalReader {
 
   absl::StatusOr<Files> FilesOfGenAi() const {
     RETURN_IF_ERROR(CheckOthers({"decoder", "embedding", "vision", "speech"}));
+    if (beams_ > 1) {
+      return NotWhole(absl::StrCat(folder_, "/", kGenAiConfiguration),
+                      absl::StrCat("search.num_beams = ", beams_,
+                                   ": beams beside images are not counted here: name the stages in "
+                                   "a TOML file"));
+    }
     Files files;
     ASSIGN_OR_RETURN(files.prompt, Named("decoder"));
     files.tokens = files.prompt;
@@ -313,17 +320,22 @@ class MultimodalReader {
     AddWords(files.embeddings, "embeddings of the prompt", "", kAll, words);
     ASSIGN_OR_RETURN(const Model prompt, LoadPart(files.prompt, "inputs_embeds", "the decoder"));
     AddDecoder(files.prompt, "prompt", absl::StrCat("new = ", TomlText(kAll), "\n"), *prompt);
-    AddWords(files.embeddings, "embeddings of the tokens", kLoop, "1", words);
+    AddWords(files.embeddings, "embeddings of the tokens", kForEachToken, "1", words);
     ASSIGN_OR_RETURN(const Model tokens, LoadPart(files.tokens, "inputs_embeds", "the decoder"));
     AddDecoder(files.tokens, "tokens",
-               absl::StrCat(kLoop, "past = ", TomlText(absl::StrCat(kAll, " + t")), "\n",
+               absl::StrCat(kForEachToken, "past = ", TomlText(absl::StrCat(kAll, " + t")), "\n",
                             files.tokens == files.prompt ? "" : "copy_of = \"prompt\"\n"),
                *tokens);
+    const std::optional<int64_t> most = NumberIn(genai_, "context_length");
+    const int64_t half = std::max<int64_t>(most.value_or(kMaxConfigSize) / 2, 1);
+    const auto bounded = [&](int64_t number) {
+      return ParameterValue(std::min(number, half), most, kContextLength);
+    };
     std::vector<ParameterLine> lines = {
         {"answers", "1", ""},
         {"images", "1", "of each answer"},
-        {"prompt", "64", "tokens of the text, and marks around images"},
-        {"tokens", "128", ""}};
+        {"prompt", bounded(64), "tokens of the text, and marks around images"},
+        {"tokens", bounded(128), ""}};
     lines.insert(lines.end(), images.lines.begin(), images.lines.end());
     const std::string note = files.left_out.empty()
                                  ? ""
@@ -422,7 +434,7 @@ class MultimodalReader {
                 *decoder);
     writer_.Add({"tokens",
                  written,
-                 absl::StrCat(kLoop, "past = \"first_tokens + t\"\n"),
+                 absl::StrCat(kForEachToken, "past = \"first_tokens + t\"\n"),
                  "answers*beams",
                  sizes,
                  {}},
@@ -432,7 +444,7 @@ class MultimodalReader {
     std::vector<ParameterLine> lines = {
         {"answers", "1", ""},
         {"tokens", "32", ""},
-        {"beams", "1", "the encoder runs once for all beams"},
+        {"beams", absl::StrCat(beams_), "the encoder runs once for all beams"},
         {"first_tokens", is_english ? "2" : "4",
          is_english ? "the start, no timestamps"
                     : "the start, the language, the task, no timestamps"},
@@ -445,6 +457,7 @@ class MultimodalReader {
   const std::string& folder_;
   const std::string config_folder_;
   nlohmann::json genai_;  // `model` of genai_config.json
+  int64_t beams_ = 1;
   StageWriter writer_;
 };
 
@@ -457,7 +470,7 @@ absl::StatusOr<std::string> MultimodalPipeline(const std::string& folder, const 
 
 std::vector<std::string> MultimodalConfigurations(const std::string& folder) {
   const std::string beside = multimodal::ConfigFolder(folder);
-  return {absl::StrCat(folder, "/", multimodal::kGenAi),
+  return {absl::StrCat(folder, "/", kGenAiConfiguration),
           absl::StrCat(beside, "/", multimodal::kConfig),
           absl::StrCat(beside, "/", multimodal::kProcessor)};
 }

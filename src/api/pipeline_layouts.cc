@@ -110,8 +110,8 @@ Layout Videos() {
 
 Layout GenAi() {
   return {"a decoder (genai_config.json of ONNX Runtime GenAI)",
-          "genai_config.json",
-          "answers = 1\nprompt = 512\ntokens = 128\n",
+          kGenAiConfiguration,
+          "answers = 1\n",
           kPerToken,
           {{"prompt", "model.onnx", "new = \"prompt\"", {{"*", 0, "answers"}}},
            {"tokens",

@@ -14,6 +14,13 @@ inline constexpr char kPackedLatents[] = "(pixels_high // (2*scale))*(pixels_wid
 // What decoders have as `per`.
 inline constexpr char kPerToken[] = "{ tokens = \"answers*tokens\" }";
 
+// The configuration of ONNX Runtime GenAI.
+inline constexpr char kGenAiConfiguration[] = "genai_config.json";
+inline constexpr char kContextLength[] = "context_length of genai_config.json";  // of a bound
+
+// A line of a stage that runs for each token but the last, which nothing reads.
+inline constexpr char kForEachToken[] = "for = \"t < tokens - 1\"\n";
+
 // Of pipelines of images, as a parameter.
 inline constexpr char kGuidance[] =
     "guidance = { value = 2, least = 1, most = 2, about = \"runs of the denoiser in a step: 2 with "

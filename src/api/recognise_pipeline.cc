@@ -99,6 +99,7 @@ class FolderReader {
         marker_(layout.marker[0] == '\0' ? nlohmann::json(nullptr) : JsonIn(folder, layout.marker)),
         class_(ClassOf(folder)),
         scales_(ScalesOf(folder, class_.is_video)),
+        beams_(IsGenAi() ? BeamsIn(marker_) : 1),
         first_tokens_(FirstTokensOfWhisper(folder)) {}
 
   // "" if the folder has another layout. FailedPrecondition if the marker tells of more parts than
@@ -125,6 +126,7 @@ class FolderReader {
       taken.push_back(absl::StrCat(Escaped(file), " is ", part.name));
     }
     std::string parameters = layout_.parameters;
+    if (IsGenAi()) AddGenAiParameters(&parameters);
     AdaptParameters(stages, &parameters);
     JoinSides();
     for (const auto& [name, fixed] : fixed_) {
@@ -157,6 +159,7 @@ class FolderReader {
                     absl::StrCat(kTokens, " should be a whole number of 1 to ", kMaxConfigSize));
   }
 
+  bool IsGenAi() const { return absl::string_view(layout_.marker) == kGenAiConfiguration; }
   bool IsDiffusion() const { return absl::string_view(layout_.marker) == kDiffusionIndex; }
   // Images and videos have one marker.
   bool IsOfOthers() const { return IsDiffusion() && layout_.is_video != class_.is_video; }
@@ -193,7 +196,7 @@ class FolderReader {
   }
 
   std::string FileOf(const PartRule& part) const {
-    if (absl::string_view(layout_.marker) != "genai_config.json") {
+    if (!IsGenAi()) {
       const bool is_left_out = IsDiffusion() && IsLeftOut(marker_, part.name);
       return is_left_out ? "" : FirstMatch(folder_, part.files);
     }
@@ -287,8 +290,8 @@ class FolderReader {
   }
 
   // One formula cannot be two numbers: a batch of 2 and of 4.
-  static absl::Status CheckFixed(const PartRule& part, const std::string& path,
-                                 const std::vector<std::pair<std::string, int64_t>>& fixed) {
+  absl::Status CheckFixed(const PartRule& part, const std::string& path,
+                          const std::vector<std::pair<std::string, int64_t>>& fixed) const {
     std::map<std::string, int64_t> known;
     for (const auto& [formula, number] : fixed) {
       if (number == 1 && formula == BatchOf(part)) continue;
@@ -323,11 +326,11 @@ class FolderReader {
     fixed_.erase("pixels_wide");
   }
 
-  static std::string BatchOf(const PartRule& part) {
+  std::string BatchOf(const PartRule& part) const {
     const auto rule = absl::c_find_if(part.sizes, [](const SizeRule& one) {
       return one.axis == 0 && absl::string_view(one.input) == "*";
     });
-    return rule == part.sizes.end() ? "" : rule->formula;
+    return rule == part.sizes.end() ? "" : Adapted(part, rule->formula);
   }
 
   static void RunForEach(const std::string& batch, std::string* runs) {
@@ -389,6 +392,7 @@ class FolderReader {
       }
     }
     if (first_tokens_ && name == "first token" && text == "1") return "first_tokens";
+    if (beams_ > 1 && text == "answers") return "answers*beams";
     return formula;
   }
 
@@ -414,6 +418,13 @@ class FolderReader {
   }
 
   bool HasSecond() const { return !FirstMatch(folder_, "transformer_2/model.onnx").empty(); }
+
+  // What genai_config.json says of runs.
+  void AddGenAiParameters(std::string* parameters) const {
+    *parameters += PromptAndTokens(NumberIn(marker_["model"], "context_length"), kContextLength);
+    if (beams_ == 1) return;
+    absl::StrAppend(parameters, "beams = ", beams_, "  # search.num_beams\n");
+  }
 
   void AdaptParameters(absl::string_view stages, std::string* parameters) const {
     const auto replace = [&](absl::string_view from, absl::string_view to) {
@@ -474,6 +485,7 @@ class FolderReader {
   const nlohmann::json marker_;  // null without one
   const DiffusionClass class_;
   const Scales scales_;
+  const int64_t beams_;
   const std::optional<Assumed> first_tokens_;
   std::vector<std::string> lacking_;
   // Parameters whose number an export fixed, and its part.
@@ -526,14 +538,17 @@ absl::StatusOr<std::string> OfConfiguration(const std::string& folder, const std
   const std::string text = OpenSize(*model, "input_ids", 1);
   // Learned positions end somewhere.
   const nlohmann::json config = JsonIn(folder, kConfiguration);
-  int64_t half = kMaxConfigSize;
+  std::optional<int64_t> most;
+  std::string about;
   for (const char* key : {"n_positions", "max_position_embeddings", "max_target_positions"}) {
-    if (const auto most = NumberIn(config, key)) half = std::max<int64_t>(*most / 2, 1);
+    const auto number = NumberIn(config, key);
+    if (!number) continue;
+    most = number;
+    about = absl::StrCat(key, " of ", kConfiguration);
   }
   std::string parameters = "answers = 1\n", later = "\"batch\" = \"answers\"";
-  if (!text.empty()) {
-    absl::StrAppend(&parameters, "prompt = ", has_encoder ? 64 : std::min<int64_t>(512, half),
-                    has_encoder ? "   # tokens of the encoder\n" : "\n");
+  if (has_encoder && !text.empty()) {
+    absl::StrAppend(&parameters, "prompt = 64   # tokens of the encoder\n");
   }
   if (has_encoder) {
     const std::optional<Assumed> whisper = FirstTokensOfWhisper(folder);
@@ -541,6 +556,10 @@ absl::StatusOr<std::string> OfConfiguration(const std::string& folder, const std
     absl::StrAppend(&parameters, "first_tokens = ", begins.number, "  # in one run; ", begins.from,
                     "\n", whisper ? kSeconds : "");
     if (!text.empty()) absl::StrAppend(&later, ", ", TomlText(text), " = \"prompt\"");
+    const int64_t half = std::max<int64_t>(most.value_or(kMaxConfigSize) / 2, 1);
+    absl::StrAppend(&parameters, "tokens = ", std::min<int64_t>(128, half), "\n");
+  } else {
+    parameters += PromptAndTokens(most, about);
   }
   const std::string first =
       has_encoder ? absl::StrCat(later, ", ", TomlText(decoded), " = \"first_tokens\"") : later;
@@ -550,8 +569,8 @@ absl::StatusOr<std::string> OfConfiguration(const std::string& folder, const std
       has_encoder ? "the encoder and the first tokens" : "the prompt",
       ", then a run for each token.\n", kAssumed,
       "per = ", FirstTokensOfWhisper(folder) ? "\"seconds\"" : kPerToken, "\n\n[parameters]\n",
-      parameters, "tokens = ", std::min<int64_t>(128, half),
-      "\n\n[[stage]]\nname = ", TomlText(has_encoder ? "encoder and first tokens" : "prompt"),
+      parameters,
+      "\n[[stage]]\nname = ", TomlText(has_encoder ? "encoder and first tokens" : "prompt"),
       "\nmodel = ", file, "\n", has_encoder ? "" : "new = \"prompt\"\n", "sizes = { ", first,
       " }\n\n[[stage]]\nname = \"tokens\"\nmodel = ", file, "\nfor = \"t < tokens - 1\"\npast = \"",
       has_encoder ? "first_tokens" : "prompt", " + t\"\nsizes = { ", later, " }\n");
@@ -561,7 +580,7 @@ absl::StatusOr<std::string> OfConfiguration(const std::string& folder, const std
 
 std::vector<std::string> FilesOfFolder(const std::string& folder) {
   std::vector<std::string> files;
-  for (const char* const name : {kDiffusionIndex, "genai_config.json", kConfiguration,
+  for (const char* const name : {kDiffusionIndex, kGenAiConfiguration, kConfiguration,
                                  "generation_config.json", "pipeline.toml"}) {
     files.push_back(absl::StrCat(folder, "/", name));
   }

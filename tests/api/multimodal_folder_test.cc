@@ -297,6 +297,12 @@ TEST(MultimodalFolderTest, GenAi) {
   EXPECT_TRUE(absl::EndsWith(text(R"(, "joiner": {"filename": "x"})"),
                              "genai_config.json: model.joiner is a model that is not counted here: "
                              "name the stages in a TOML file"));
+  EXPECT_TRUE(absl::StrContains(text(R"(, "context_length": 100)"),
+                                "prompt = { value = 50, most = 100, about = \"context_length of "
+                                "genai_config.json\" }  # tokens of the text"));
+  EXPECT_TRUE(absl::StrContains(text(R"(}, "search": {"num_beams": 4)"),
+                                "genai_config.json: search.num_beams = 4: beams beside images are "
+                                "not counted here"));
   folder.Write("genai_config.json", R"({"model": {"decoder": {"filename": "/a"}, "vision": {}}})");
   EXPECT_TRUE(absl::EndsWith(folder.Text(), "should be the name of a file in the folder"));
   folder.Write("genai_config.json", R"({"model": {"decoder": {"filename": "a"}, "vision": {}}})");
@@ -312,6 +318,7 @@ TEST(MultimodalFolderTest, WhisperOfGenAi) {
   folder.Part("write.onnx", {{"input_ids", {"batch_size", "sequence_length"}},
                              {"past_key_self_0", {"batch_size", "2", "past", "4"}},
                              {"past_key_cross_0", {"batch_size", "2", "1500", "4"}}});
+  constexpr char kBeams[] = R"({"search": {"num_beams": 5}, "model)";
   constexpr char kModel[] = R"({"model": {"type": "whisper", "vocab_size": %n,
       "encoder": {"filename": "listen.onnx"}, "decoder": {"filename": "write.onnx"}}})";
   folder.Write("genai_config.json", absl::StrReplaceAll(kModel, {{"%n", "51865"}}));
@@ -319,8 +326,10 @@ TEST(MultimodalFolderTest, WhisperOfGenAi) {
   EXPECT_EQ(numbers.at("first_tokens"), 4);
   EXPECT_EQ(numbers.at("frames"), 1500);
   EXPECT_TRUE(absl::StrContains(folder.Text(), "past = \"first_tokens + t\""));
-  folder.Write("genai_config.json", absl::StrReplaceAll(kModel, {{"%n", "51864"}}));
+  folder.Write("genai_config.json",
+               absl::StrReplaceAll(kModel, {{"%n", "51864"}, {"{\"model", kBeams}}));
   EXPECT_EQ(folder.Numbers().at("first_tokens"), 2);
+  EXPECT_EQ(folder.Numbers().at("beams"), 5);
 }
 
 }  // namespace

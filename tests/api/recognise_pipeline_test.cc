@@ -266,6 +266,42 @@ TEST(RecognisePipelineTest, GenAi) {
   EXPECT_EQ(report->stages[1].weights_of, "prompt");
 }
 
+// The numbers of genai_config.json: each of the beams is a row, of the prompt, too.
+TEST(RecognisePipelineTest, BeamsAndContextOfGenAi) {
+  const Folder folder;
+  const auto write = [&](const char* beams) {
+    folder.Write("genai_config.json", absl::StrCat(R"({"search": {"num_beams": )", beams,
+                                                   R"(}, "model": {"context_length": 2048,
+                                  "decoder": {"filename": "llm.onnx"}}})"));
+  };
+  folder.Write("llm.onnx", TextOf("../../../models/deployed/llama_tiny_gqa.genai_int4.onnx"));
+  write("1");
+  const Stages one = StagesOf(folder.Count()), three = StagesOf(folder.Count({{"answers", 3}}));
+  EXPECT_EQ(NumbersOf(folder.Count()).at("prompt"), 512);
+  write("3");
+  EXPECT_NE(one, three);
+  EXPECT_EQ(StagesOf(folder.Count()), three);
+  const std::string long_prompt = StagesOf(folder.Count({{"prompt", 2049}}))[0];
+  EXPECT_TRUE(absl::EndsWith(
+      long_prompt, "prompt = 2049 is above 2048; it is: context_length of genai_config.json"))
+      << long_prompt;
+  const absl::StatusOr<std::string> changed =
+      WithNumbers(*PipelineOfFolder(folder.path()), {{"prompt", 9}});
+  EXPECT_TRUE(absl::StrContains(*changed, "\nprompt = { value = 9, most = 2048, about = "));
+}
+
+// Positions of a decoder end somewhere.
+TEST(RecognisePipelineTest, PositionsOfAConfiguration) {
+  const Folder folder;
+  folder.Write("config.json", TextOf("gpt2-tiny/config.json"));
+  const int64_t most = nlohmann::json::parse(TextOf("gpt2-tiny/config.json"))["n_positions"];
+  EXPECT_TRUE(folder.Count({{"prompt", most}, {"tokens", 1}}).ok());
+  const std::string above = StagesOf(folder.Count({{"prompt", most + 1}}))[0];
+  EXPECT_TRUE(absl::EndsWith(above, absl::StrCat("prompt = ", most + 1, " is above ", most,
+                                                 "; it is: n_positions of config.json")))
+      << above;
+}
+
 TEST(RecognisePipelineTest, NothingAndFaults) {
   const Folder folder;
   const auto fault = [&] { return StagesOf(folder.Count())[0]; };
