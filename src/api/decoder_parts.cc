@@ -12,15 +12,19 @@
 // Qwen-VL has an image tower of three models, whose patches go through one after another; so the
 // prompt has the tokens of images, too. A fixed number of patches is padded to.
 //
-// Keys of a JSON object come sorted, so a part runs as soon as all its inputs are there.
+// Some exports have other files for the prompt than for the tokens, with the same weights in both:
+// a part that runs on the one and a part that runs on the other, with equal initializers.
 #include "src/api/decoder_parts.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -39,6 +43,7 @@
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/load/external_places.h"
 #include "src/memory/kv_cache.h"
 #include "src/symbolic/expr.h"
 #include "src/symbolic/symbol_name.h"
@@ -47,11 +52,9 @@ namespace onnxflops {
 namespace decoder_parts {
 namespace {
 
-constexpr char kGenAi[] = "genai_config.json";
 constexpr char kTitle[] = "a decoder in parts (genai_config.json of ONNX Runtime GenAI)";
 constexpr char kListedType[] = "decoder-pipeline";
 constexpr absl::string_view kTypesWithImages[] = {"fara", "qwen2_5_vl", "qwen3_vl"};
-constexpr char kLoop[] = "for = \"t < tokens - 1\"\n";
 constexpr char kIndex[] = "t";
 constexpr char kNameStages[] = ": name the stages in a TOML file";
 
@@ -151,11 +154,36 @@ PartModel Inferred(const Model& model) {
   return part;
 }
 
+// A weight: its name, type and dimensions.
+using Weight = std::tuple<std::string, DType, std::vector<int64_t>>;
+
+// Sorted. Numbers of shapes are none: they may be those of a prompt or of a token.
+std::vector<Weight> WeightsIn(const ModelData& model) {
+  std::vector<Weight> weights;
+  for (const ValueId id : model.graph(0).initializers) {
+    const Value& value = model.value(id);
+    if (!value.initializer) continue;
+    const Tensor& tensor = model.tensor(*value.initializer);
+    if (tensor.dims.size() < 2 && !IsFloat(tensor.dtype)) continue;
+    weights.emplace_back(value.name, tensor.dtype,
+                         std::vector<int64_t>(tensor.dims.begin(), tensor.dims.end()));
+  }
+  absl::c_sort(weights);
+  return weights;
+}
+
 class PartsReader {
  public:
-  // `model`: of genai_config.json, with an object `decoder`.
-  PartsReader(const std::string& folder, const std::string& from, const nlohmann::json& model)
-      : folder_(folder), from_(from), model_(model), decoder_(model["decoder"]) {}
+  // `config`: genai_config.json, with an object model.decoder. `in_order`: its list, with the order
+  // of the file.
+  PartsReader(const std::string& folder, const std::string& from, const nlohmann::json& config,
+              const nlohmann::ordered_json& in_order)
+      : folder_(folder),
+        from_(from),
+        model_(config["model"]),
+        decoder_(model_["decoder"]),
+        in_order_(in_order),
+        beams_(BeamsIn(config)) {}
 
   absl::StatusOr<std::string> Read() {
     RETURN_IF_ERROR(CheckOthers());
@@ -172,7 +200,7 @@ class PartsReader {
  private:
   // ---- the configuration
   absl::Status Fault(absl::string_view key, absl::string_view why) const {
-    return NotWhole(absl::StrCat(folder_, "/", kGenAi),
+    return NotWhole(absl::StrCat(folder_, "/", kGenAiConfiguration),
                     absl::StrCat("model.", Escaped(key), " ", why));
   }
   absl::Status Wrong(absl::string_view key, const nlohmann::json& value,
@@ -204,19 +232,37 @@ class PartsReader {
     const nlohmann::json objects = list.is_object() ? nlohmann::json::array({list}) : list;
     constexpr char kForm[] = "a list of objects with a name for each model";
     if (!objects.is_array()) return Wrong("decoder.pipeline", list, kForm);
-    for (const nlohmann::json& object : objects) {
-      if (!object.is_object()) return Wrong("decoder.pipeline", object, kForm);
-      for (const auto& [name, item] : object.items()) RETURN_IF_ERROR(ReadPart(name, item));
+    for (size_t i = 0; i < objects.size(); ++i) {
+      if (!objects[i].is_object()) return Wrong("decoder.pipeline", objects[i], kForm);
+      const nlohmann::ordered_json& in_order = list.is_object() ? in_order_ : in_order_[i];
+      for (const auto& [name, item] : in_order.items()) {
+        RETURN_IF_ERROR(ReadPart(name, objects[i][name]));
+      }
     }
     if (parts_.empty()) return Wrong("decoder.pipeline", list, kForm);
-    const std::string logits = NameOf("outputs", "logits", "logits");
-    const bool has_logits = absl::c_any_of(
-        parts_, [&](const Part& part) { return absl::c_linear_search(part.outputs, logits); });
-    if (!has_logits) {
-      return Fault("decoder.pipeline", absl::StrCat("has no model with the output ", Quoted(logits),
-                                                    " (outputs.logits)"));
-    }
+    RETURN_IF_ERROR(CheckLogits());
     return CheckResets(objects);
+  }
+
+  // The prompt gives the first token, and each token the next one.
+  absl::Status CheckLogits() const {
+    const std::string logits = NameOf("outputs", "logits", "logits");
+    const Part* head = nullptr;
+    bool on_prompt = false, on_tokens = false;
+    for (const Part& part : parts_) {
+      if (!absl::c_linear_search(part.outputs, logits)) continue;
+      head = &part;
+      on_prompt = on_prompt || part.on_prompt;
+      on_tokens = on_tokens || part.on_tokens;
+    }
+    const std::string named = absl::StrCat(Quoted(logits), " (outputs.logits)");
+    if (head == nullptr) {
+      return Fault("decoder.pipeline", absl::StrCat("has no model with the output ", named));
+    }
+    if (on_prompt && on_tokens) return absl::OkStatus();
+    return Wrong(KeyOf(head->name, on_prompt ? "run_on_token_gen" : "run_on_prompt"), false,
+                 absl::StrCat("true: no other model gives ", named, " on ",
+                              on_prompt ? "the tokens" : "the prompt"));
   }
 
   absl::StatusOr<std::string> FileOf(const nlohmann::json& item, absl::string_view key) const {
@@ -325,6 +371,13 @@ class PartsReader {
                    absl::StrCat("a whole number, at least two windows of ", tokens,
                                 " (decoder.sliding_window.window_size)"));
     }
+    if (beams_ > 1) {
+      return NotWhole(absl::StrCat(folder_, "/", kGenAiConfiguration),
+                      absl::StrCat("search.num_beams = ", beams_,
+                                   " should be 1: beams with model.decoder.sliding_window are not "
+                                   "counted here",
+                                   kNameStages));
+    }
     window_ = Window{tokens, context};
     return absl::OkStatus();
   }
@@ -409,8 +462,9 @@ class PartsReader {
       const Value& value = loaded.model->value(id);
       has.emplace_back(value.name);
       if (value.initializer || absl::c_linear_search(part.inputs, value.name)) continue;
-      return NotWhole(path, absl::StrCat("its input ", Quoted(value.name), " is not in model.",
-                                         Escaped(KeyOf(part.name, "inputs")), " of ", kGenAi));
+      return NotWhole(
+          path, absl::StrCat("its input ", Quoted(value.name), " is not in model.",
+                             Escaped(KeyOf(part.name, "inputs")), " of ", kGenAiConfiguration));
     }
     for (const std::string& name : part.inputs) {
       if (absl::c_linear_search(has, name)) continue;
@@ -429,6 +483,7 @@ class PartsReader {
   // A batch that an export fixed at 1: all parts run once for each answer.
   void FindBatch() {
     batch_ = window_ ? Expr(1) : Expr::Symbol("answers");
+    if (beams_ > 1) batch_ = batch_ * Expr::Symbol("beams");
     if (window_) return;
     const Runs runs = OfPrompt();
     for (const auto& [file, part] : models_) {
@@ -506,38 +561,21 @@ class PartsReader {
   }
 
   absl::Status AddRuns(const Runs& runs) {
-    std::vector<const Part*> waiting;
-    for (const Part& part : parts_) {
-      if (runs.is_prompt ? part.on_prompt : part.on_tokens) waiting.push_back(&part);
-    }
     std::map<std::string, Made> made;
-    while (!waiting.empty()) {
-      const auto next = absl::c_find_if(
-          waiting, [&](const Part* part) { return Missing(*part, runs, made).empty(); });
-      if (next == waiting.end()) return NothingMakes(waiting, runs, made);
-      RETURN_IF_ERROR(AddStage(**next, runs, &made));
-      waiting.erase(next);
+    for (const Part& part : parts_) {
+      if (!(runs.is_prompt ? part.on_prompt : part.on_tokens)) continue;
+      const std::string input = Missing(part, runs, made);
+      if (!input.empty()) {
+        return Fault(KeyOf(part.name, "inputs"),
+                     absl::StrCat("has ", Quoted(input), ", which no model before it makes on ",
+                                  OfRuns(runs), ", and decoder.inputs does not name"));
+      }
+      RETURN_IF_ERROR(AddStage(part, runs, &made));
     }
     return absl::OkStatus();
   }
   static const char* OfRuns(const Runs& runs) {
     return runs.is_prompt ? "the prompt" : "the tokens";
-  }
-
-  // The input for which parts wait: one that none of them makes, if there is one.
-  absl::Status NothingMakes(const std::vector<const Part*>& waiting, const Runs& runs,
-                            const std::map<std::string, Made>& made) const {
-    const auto is_made = [&](const Part* part) {
-      const std::string input = Missing(*part, runs, made);
-      return absl::c_any_of(
-          waiting, [&](const Part* other) { return absl::c_linear_search(other->outputs, input); });
-    };
-    const auto found = absl::c_find_if_not(waiting, is_made);
-    const Part& part = found == waiting.end() ? *waiting[0] : **found;
-    return Fault(KeyOf(part.name, "inputs"),
-                 absl::StrCat("has ", Quoted(Missing(part, runs, made)),
-                              ", which no model before it makes on ", OfRuns(runs),
-                              ", and decoder.inputs does not name"));
   }
 
   // An input that nothing makes so far, or "".
@@ -565,8 +603,35 @@ class PartsReader {
     NoteOutputs(part, loaded, sizes, made);
     const std::string step = StepOf(loaded, runs, &sizes.open);
     WriteStage(absl::StrCat(part.name, " of ", OfRuns(runs)), part.file,
-               absl::StrCat(TimesOf(part, runs), step), sizes);
+               absl::StrCat(TimesOf(part, runs), step, WeightsOf(part)), sizes);
     return absl::OkStatus();
+  }
+
+  // The line of a part for tokens whose weights another file has for the prompt: copies, or the
+  // same bytes outside of both.
+  std::string WeightsOf(const Part& part) {
+    if (part.on_prompt) return "";
+    const std::vector<Weight> weights = WeightsIn(*models_.at(part.file).model);
+    for (const Part& other : parts_) {
+      if (other.on_tokens || other.file == part.file || weights.empty()) continue;
+      if (WeightsIn(*models_.at(other.file).model) != weights) continue;
+      if (!copied_.insert(other.name).second) continue;
+      return absl::StrCat(IsOutside(part, other, weights) ? "weights" : "copy_of", " = ",
+                          TomlText(absl::StrCat(other.name, " of the prompt")), "\n");
+    }
+    return "";
+  }
+  bool IsOutside(const Part& part, const Part& other, const std::vector<Weight>& weights) const {
+    const auto places = ExternalPlaces(PathOf(part)), others = ExternalPlaces(PathOf(other));
+    const auto path = [&](const Part& of, const ExternalPlace& place) {
+      return (std::filesystem::path(PathOf(of)).parent_path() / place.first).lexically_normal();
+    };
+    return absl::c_all_of(weights, [&](const Weight& weight) {
+      const auto own = places.find(std::get<0>(weight)), its = others.find(std::get<0>(weight));
+      return own != places.end() && its != others.end() &&
+             own->second.second == its->second.second &&
+             path(part, own->second) == path(other, its->second);
+    });
   }
 
   absl::Status FillInput(const Part& part, const Value& value, const Made& source,
@@ -690,11 +755,11 @@ class PartsReader {
   // How often a part runs.
   std::string TimesOf(const Part& part, const Runs& runs) const {
     std::vector<std::string> times;
-    if (batch_ == Expr(1)) times.emplace_back("answers");
+    if (batch_ == Expr(1)) times.emplace_back(beams_ > 1 ? "answers*beams" : "answers");
     if (window_ && runs.is_prompt && !part.is_head) times.emplace_back("windows");
     return absl::StrCat(
         times.empty() ? "" : absl::StrCat("times = \"", absl::StrJoin(times, "*"), "\"\n"),
-        runs.is_prompt ? "" : kLoop);
+        runs.is_prompt ? "" : kForEachToken);
   }
 
   // The lines `new` and `past` of a part with a cache, and no sizes that follow from them.
@@ -734,11 +799,13 @@ class PartsReader {
 
   std::string Parameters() const {
     const auto context = NumberIn(model_, "context_length");
-    const int64_t half = context ? std::max<int64_t>(*context / 2, 1) : kMaxConfigSize;
-    std::vector<std::pair<std::string, int64_t>> usual = {{"answers", 1},
-                                                          {"prompt", std::min<int64_t>(512, half)},
-                                                          {"tokens", std::min<int64_t>(128, half)}};
-    if (!image_tokens_.empty()) usual.insert(usual.end(), {{"images", 1}, {"patches", 1024}});
+    const int64_t half = std::max<int64_t>(context.value_or(kMaxConfigSize) / 2, 1);
+    const auto bounded = [&](int64_t number) {
+      return ParameterValue(std::min(number, half), context, kContextLength);
+    };
+    std::vector<std::pair<std::string, std::string>> usual = {
+        {"answers", "1"}, {"prompt", bounded(512)}, {"tokens", bounded(128)}};
+    if (!image_tokens_.empty()) usual.insert(usual.end(), {{"images", "1"}, {"patches", "1024"}});
     std::string lines;
     for (const auto& [name, number] : usual) {
       const auto fixed = fixed_.find(name);
@@ -753,6 +820,7 @@ class PartsReader {
       absl::StrAppend(&lines, "image_tokens = ", TomlText(image_tokens_),
                       "  # of an image: spatial_merge_size\n");
     }
+    if (beams_ > 1) absl::StrAppend(&lines, "beams = ", beams_, "  # search.num_beams\n");
     if (!window_) return lines;
     return absl::StrCat(lines, "windows = \"(prompt + ", window_->size - 1, ") // ", window_->size,
                         "\"  # sliding_window: the prompt in windows of ", window_->size,
@@ -763,6 +831,8 @@ class PartsReader {
   const std::string& from_;
   const nlohmann::json& model_;
   const nlohmann::json& decoder_;
+  const nlohmann::ordered_json& in_order_;
+  const int64_t beams_;
   std::vector<Part> parts_;
   std::map<std::string, PartModel> models_;  // by file
   std::optional<Window> window_;
@@ -770,6 +840,7 @@ class PartsReader {
   bool unloads_ = false;
   std::string image_tokens_;  // a formula; "" without images
   std::string stages_;
+  std::set<std::string> copied_;    // parts for the prompt, of which others have the weights
   std::vector<std::string> taken_;  // "lm_head.onnx is lm_head of the prompt"
   std::map<std::string, std::pair<int64_t, std::string>> fixed_;  // formulas, and by which part
 };
@@ -779,7 +850,8 @@ class PartsReader {
 
 absl::StatusOr<std::string> DecoderPartsPipeline(const std::string& folder,
                                                  const std::string& from) {
-  const nlohmann::json config = JsonIn(folder, decoder_parts::kGenAi);
+  const nlohmann::ordered_json in_order = OrderedJsonIn(folder, kGenAiConfiguration);
+  const nlohmann::json config = in_order;  // its keys are sorted
   const nlohmann::json::json_pointer at("/model/decoder/pipeline"), file("/model/decoder/filename");
   if (!config.is_object() || !config.contains(at) || config[at].is_null()) return "";
   // Other types of models have one file, and their list is not read.
@@ -787,7 +859,7 @@ absl::StatusOr<std::string> DecoderPartsPipeline(const std::string& folder,
   const bool is_listed = type == decoder_parts::kListedType ||
                          absl::c_linear_search(decoder_parts::kTypesWithImages, type);
   if (!is_listed && config.contains(file)) return "";
-  return decoder_parts::PartsReader(folder, from, config["model"]).Read();
+  return decoder_parts::PartsReader(folder, from, config, in_order[at]).Read();
 }
 
 }  // namespace onnxflops

@@ -23,7 +23,7 @@ namespace {
 
 using Inputs = std::vector<std::pair<std::string, std::vector<std::string>>>;
 using Stages = std::vector<std::string>;
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;  // references end when an object grows
 
 // A folder with an embedding, a layer and a head, which is removed again. A part multiplies each of
 // its inputs by itself: one FLOP for an element.
@@ -46,12 +46,19 @@ class Folder {
             {"past_key_values.0.key", {"n", "2", "past", "4"}}};
   }
 
-  // A part and its item in the list.
-  void Put(const std::string& name, const Inputs& inputs) {
+  // A part and its item in the list. `weight`: it has one of 3 x 4, of the file with that name.
+  void Put(const std::string& name, const Inputs& inputs, const std::string& weight = "") {
     ModelMaker make;
+    if (!weight.empty()) {
+      make.Weight("w", {3, 4}).Node("n", "Neg", {"w"}, {"w_2"}).Output("w_2");
+      auto* place = make.proto.mutable_graph()->mutable_initializer(0)->add_external_data();
+      place->set_key("location");
+      place->set_value(weight);
+    }
     Json& item = config["model"]["decoder"]["pipeline"][0][name];
     item["filename"] = name + ".onnx";
-    item["inputs"] = item["outputs"] = Json::array();
+    item["inputs"] = Json::array();
+    item["outputs"] = Json::array();
     for (const auto& [input, dims] : inputs) {
       const std::string output =
           absl::StartsWith(input, "past") ? "present.0.key" : absl::StrCat(input, "_2");
@@ -61,6 +68,14 @@ class Folder {
       item["outputs"].push_back(output);
     }
     std::ofstream(path_ + "/" + name + ".onnx", std::ios::binary) << make.proto.SerializeAsString();
+  }
+  void PutFirst(const std::string& name, const Inputs& inputs) {
+    Put(name, inputs);
+    Json& parts = config["model"]["decoder"]["pipeline"][0];
+    Json in_order = {{name, parts[name]}};
+    parts.erase(name);
+    in_order.update(parts);
+    parts = in_order;
   }
   Json& Item(const std::string& name) { return config["model"]["decoder"]["pipeline"][0][name]; }
 
@@ -72,8 +87,10 @@ class Folder {
   }
   // "name: runs FLOPs" of each stage, or the error.
   Stages Count(const Bindings& given = {}) const {
-    const absl::StatusOr<Pipeline> pipeline = LoadPipeline(Text(), path_ + "/pipeline.toml", given);
-    if (!pipeline.ok()) return {Text()};
+    const std::string text = Text();
+    if (!absl::StartsWith(text, "# Recognised")) return {text};
+    const absl::StatusOr<Pipeline> pipeline = LoadPipeline(text, path_ + "/pipeline.toml", given);
+    if (!pipeline.ok()) return {std::string(pipeline.status().message())};
     const absl::StatusOr<PipelineReport> report = CountPipeline(*pipeline, {});
     if (!report.ok()) return {std::string(report.status().message())};
     Stages stages;
@@ -114,17 +131,16 @@ TEST(DecoderPartsTest, PromptAndTokens) {
                     Of("layer of the tokens", 2, 2 * (2 + (6 + 7) + 8 * (5 + 6))),
                     Of("head of the tokens", 2, 2 * 2)}));
   folder.Item("embed")["run_on_token_gen"] = false;
-  folder.Item("head")["run_on_prompt"] = false;
   folder.Refused(
       "genai_config.json: model.decoder.pipeline.layer.inputs has 'input_ids_2', which no model "
       "before it makes on the tokens, and decoder.inputs does not name");
   // As exports for NPUs have it: files for the prompt and for one token.
-  folder.Put("step", {{"input_ids", {"1", "1"}}});
+  folder.PutFirst("step", {{"input_ids", {"1", "1"}}});
   folder.Item("step")["run_on_prompt"] = false;
   folder.Item("head")["is_lm_head"] = true;
   EXPECT_EQ(folder.Count({{"prompt", 5}, {"tokens", 3}}),
             (Stages{Of("embed of the prompt", 1, 5), Of("layer of the prompt", 1, 5 + 5),
-                    Of("step of the tokens", 2, 2),
+                    Of("head of the prompt", 1, 5), Of("step of the tokens", 2, 2),
                     Of("layer of the tokens", 2, 2 + (6 + 7) + 8 * (5 + 6)),
                     Of("head of the tokens", 2, 2)}));
   EXPECT_TRUE(absl::StrContains(folder.Text(), "times = \"answers\"\nfor = \"t < tokens - 1\""));
@@ -175,7 +191,7 @@ TEST(DecoderPartsTest, FixedSizes) {
   folder.Refused(
       "embed.onnx: the export fixed axis 1 of 'input_ids' at 8, and the runtime gives 1");
   folder.Item("embed")["run_on_token_gen"] = false;
-  folder.Put("step", {{"input_ids", {"1", "1"}}});
+  folder.PutFirst("step", {{"input_ids", {"1", "1"}}});
   folder.Item("step")["run_on_prompt"] = false;
   EXPECT_TRUE(absl::StrContains(folder.Text(),
                                 "prompt = \"8\"  # fixed by the export of embed of the prompt\n"))
@@ -229,6 +245,80 @@ TEST(DecoderPartsTest, Forms) {
   EXPECT_EQ(folder.Count(), stages);
   folder.config["model"]["decoder"]["filename"] = "layer.onnx";
   EXPECT_FALSE(absl::StrContains(folder.Text(), "head.onnx"));
+}
+
+// The list has an order, which is not that of the letters: the head reads what the layer gives.
+TEST(DecoderPartsTest, PartsRunInTheOrderOfTheFile) {
+  Folder folder;
+  folder.PutFirst("a", {{"attention_mask", {"n", "total"}}});
+  folder.Item("a")["output_names_forwarder"] = {{"attention_mask_2", "input_ids_2_2"}};
+  const Stages stages = folder.Count({{"prompt", 5}, {"tokens", 3}});
+  ASSERT_EQ(stages.size(), 8);
+  EXPECT_EQ(stages[4], Of("a of the tokens", 2, 6 + 7));
+  EXPECT_EQ(stages[7], Of("head of the tokens", 2, 2));
+  folder.PutFirst("head", {{"input_ids_2_2", {"rows", "columns"}}});
+  folder.Refused("head.inputs has 'input_ids_2_2', which no model before it makes on the prompt");
+}
+
+// Lines of the file have at most 64 dots, and 250 stages are allowed.
+TEST(DecoderPartsTest, ManyParts) {
+  Folder folder;
+  for (int i = 0; i < 122; ++i) {
+    folder.Put(absl::StrCat("model.layers.", i, ".block"), {{"attention_mask", {"n", "total"}}});
+  }
+  const Stages stages = folder.Count();
+  ASSERT_EQ(stages.size(), 250) << stages[0];
+  EXPECT_EQ(stages[249], Of("model.layers.121.block of the tokens", 127, (513 + 639) * 127 / 2));
+  EXPECT_TRUE(absl::StrContains(folder.Text(), ",\n# model.layers.1.block.onnx is "));
+}
+
+// Without logits no token follows the prompt, or none follows a token.
+TEST(DecoderPartsTest, LogitsOfBothSides) {
+  Folder folder;
+  folder.Item("head")["run_on_prompt"] = false;
+  folder.Refused(
+      "model.decoder.pipeline.head.run_on_prompt = false should be true: no other model gives "
+      "'input_ids_2_2_2' (outputs.logits) on the prompt");
+  folder.Item("head")["run_on_prompt"] = true;
+  folder.Item("head")["run_on_token_gen"] = false;
+  folder.Refused(
+      "model.decoder.pipeline.head.run_on_token_gen = false should be true: no other model gives "
+      "'input_ids_2_2_2' (outputs.logits) on the tokens");
+}
+
+// A file for the prompt and one for the tokens, each with a head of 3 x 4 weights.
+TEST(DecoderPartsTest, FilesWithTheSameWeights) {
+  Folder folder;
+  const Inputs inputs = {{"input_ids_2_2", {"rows", "columns"}}};
+  folder.Put("head", inputs, "w.data");
+  folder.Item("head")["run_on_token_gen"] = false;
+  const auto has = [&](const char* weight, const std::string& line) {
+    folder.Put("later", inputs, weight);
+    folder.Item("later")["run_on_prompt"] = false;
+    EXPECT_TRUE(absl::StrContains(folder.Text(), line + "\"head of the prompt\"\n"))
+        << folder.Text();
+    const auto pipeline = LoadPipeline(folder.Text(), folder.path() + "/pipeline.toml");
+    EXPECT_EQ(CountPipeline(*pipeline, {})->totals.params, Expr(3 * 4));
+  };
+  has("w.data", "weights = ");
+  has("./w.data", "weights = ");
+  has("v.data", "copy_of = ");
+}
+
+// What genai_config.json says of beams, and of the length of all tokens.
+TEST(DecoderPartsTest, BeamsAndContext) {
+  Folder folder;
+  folder.config["search"] = {{"num_beams", 4}};
+  folder.config["model"]["context_length"] = 16;
+  EXPECT_EQ(folder.Count({{"prompt", 5}})[0], Of("embed of the prompt", 1, 4 * 5));
+  folder.Put("embed", {{"input_ids", {"1", "s"}}});
+  EXPECT_EQ(folder.Count({{"answers", 2}, {"prompt", 5}})[0], Of("embed of the prompt", 8, 8 * 5));
+  EXPECT_EQ(folder.Count()[0], Of("embed of the prompt", 4, 4 * 8));  // half of the length
+  EXPECT_TRUE(
+      absl::EndsWith(folder.Count({{"prompt", 17}})[0],
+                     "prompt = 17 is above 16; it is: context_length of genai_config.json"));
+  folder.config["model"]["decoder"]["sliding_window"] = {{"window_size", 4}};
+  folder.Refused("search.num_beams = 4 should be 1: beams with model.decoder.sliding_window");
 }
 
 TEST(DecoderPartsTest, DamagedLists) {
@@ -292,7 +382,7 @@ TEST(DecoderPartsTest, ImageTower) {
   folder.config["model"]["context_length"] = 16;
   folder.Refused("model.decoder.sliding_window beside an image tower is not counted here");
   folder.config["model"]["decoder"] = decoder;
-  tower[0].erase("vision_attn");
+  folder.config["model"]["vision"]["pipeline"][0].erase("vision_attn");
   folder.Refused("model.vision.pipeline.vision_attn = null should be an object with a filename");
   folder.config["model"]["type"] = "decoder-pipeline";
   folder.Refused("model.vision is a model besides the decoder");
