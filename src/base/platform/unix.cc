@@ -53,14 +53,13 @@ struct ToRemove {
 std::atomic<const ToRemove*> to_remove = nullptr;
 static_assert(decltype(to_remove)::is_always_lock_free);
 
-// Calls only what a handler may call. The action is already the usual one again, so the second
-// signal ends the program.
+// Calls only what a handler may call. The action is already the usual one again, and the signal
+// comes when the handler returns.
 void RemoveAndEnd(int number) {
   for (const ToRemove* at = to_remove; at != nullptr; at = at->next) {
     static_cast<void>(at->is_folder ? rmdir(at->path.c_str()) : unlink(at->path.c_str()));
   }
   raise(number);
-  _exit(128 + number);  // the first process of a container does not die of it
 }
 
 void HandleEnds() {
@@ -69,7 +68,7 @@ void HandleEnds() {
     // nohup has SIGHUP ignored.
     if (sigaction(number, nullptr, &action) != 0 || action.sa_handler != SIG_DFL) continue;
     action.sa_handler = RemoveAndEnd;
-    action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
     sigaction(number, &action, nullptr);
   }
 }
