@@ -73,6 +73,17 @@ def counts_macs(perf, model):
     perf.work._left.clear()
 
 
+def batch_sums(model, batch, config=None):
+    """2 x MACs of a batch as the callbacks find it: what FlopCounterMode counts."""
+    from onnxflops.monitor import Perf, _Sums
+
+    perf = Perf(model, peak=1e15, devices=1)
+    counts_macs(perf, model)
+    sums = _Sums(perf.work)
+    perf._add_batch(sums, batch, {}, config)
+    return 2 * sums.flops, {name.replace("flops_per_second_", ""): 2 * x for name, x in sums.parts.items() if "flops" in name}, sums
+
+
 class Tensor:
     """As numpy and torch have it: whole numbers by their index, which an array of several has not."""
 

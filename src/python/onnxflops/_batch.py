@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from typing import Any, NamedTuple, Optional
 
 from onnxflops._errors import InvalidError
 from onnxflops._lists import whole
+from onnxflops._positions import AS_FIRST, AS_LAST, LABELLED, NO_LABEL, spans_of
 from onnxflops._step import GRID, StepWork
 
 # Its first axis is the batch; in other tensors it may be the patches of all images.
@@ -29,7 +30,8 @@ class Rows(NamedTuple):
 def sizes_of(batch: Any, work: StepWork, tokens: str) -> dict[str, int]:
     """The model's sizes in the tensors of a batch."""
     found: dict[str, int] = {}
-    tensors = {name: x.shape for name, x in batch.items() if hasattr(x, "shape")} if hasattr(batch, "items") else {}
+    items = batch.items() if hasattr(batch, "items") else ()
+    tensors = {name: x.shape for name, x in items if not _is_nested(x) and hasattr(x, "shape")}
     for name in (*(x for x in _BY_SAMPLE if x in tensors), *tensors):
         shape = tensors[name]
         if len(shape) > 0:
@@ -57,27 +59,31 @@ def told_by(batch: Any, config: Any = None, work: Optional[StepWork] = None) -> 
 
     def tensor(name: str) -> Any:
         found = batch.get(name)
-        return found if hasattr(found, "short") else None  # a tensor of torch
+        return found if hasattr(found, "short") and not _is_nested(found) else None  # a tensor of torch
 
     found = {name: batch.get(name) for name in ("cu_seq_lens_q", "image_grid_thw", "video_grid_thw")}
+    if _is_nested(batch.get("input_ids")):
+        found["cu_seq_lens_q"] = _ends_of(batch.get("input_ids"))
     ids, mask = tensor("input_ids"), tensor("attention_mask")
+    pairs = _pairs(batch.get("attention_mask"))
     sound, texts, labels = tensor("feature_attention_mask"), None, tensor("labels")
     no_text = ids is None and tensor("inputs_embeds") is None
     if no_text and any(tensor(name) is not None for name in _SOUNDS):
-        sound, mask = mask if sound is None else sound, None  # a mask of the audio
+        sound, mask, pairs = mask if sound is None else sound, None, None  # a mask of the audio
     if work is not None and work.decoder:
         texts = tensor("decoder_attention_mask")
         if texts is None and labels is not None and len(labels.shape) == 2:
             texts = labels != _NO_LABEL
     spots = _spots(tensor("mm_token_type_ids"), ids, config)
     positions = tensor("position_ids")
+    positions = positions[None] if positions is not None and len(positions.shape) == 1 else positions  # of a row
     tokens = ids if ids is not None else tensor("inputs_embeds")
     found.update(
         position_ids=positions,
-        blank=None if positions is None or mask is not None or work is None or work.decoder else _blank(labels, ids),
+        marks=None if positions is None else _marks_of(ids, None if work is None or work.decoder else labels),
         input_ids=None if ids is None else ids.bool(),
         attention_mask=None if mask is None or len(mask.shape) > 2 else _marks(mask),
-        pairs=None if mask is None or len(mask.shape) <= 2 else list(mask.shape),  # of a mask of pairs of tokens
+        pairs=pairs,
         mm_token_type_ids=None if spots is None else spots.byte(),
         audio_mask=None if sound is None or work is None or not work.audio else sound != 0,
         decoder_mask=None if texts is None else texts != 0,
@@ -86,14 +92,17 @@ def told_by(batch: Any, config: Any = None, work: Optional[StepWork] = None) -> 
     return {name: x for name, x in found.items() if x is not None}
 
 
-def rows_of(told: dict[str, Any], by_shapes: bool = False) -> Optional[Rows]:
-    """The samples, or None if only the shapes of its tensors tell them; `by_shapes` gives those too."""
+def rows_of(told: dict[str, Any], by_shapes: bool = False, warn: Callable[[str], None] = lambda text: None) -> Optional[Rows]:
+    """The samples, or None if only the shapes of its tensors tell them; `by_shapes` gives those too.
+
+    Warns of padding that counts as work.
+    """
     ids, mask, places = (told.get(name) for name in ("input_ids", "attention_mask", "position_ids"))
     spots, ends = told.get("mm_token_type_ids"), told.get("cu_seq_lens_q")
     if spots is not None and mask is not None and spots.shape != mask.shape:
         raise InvalidError(f"a batch has mm_token_type_ids {list(spots.shape)} beside attention_mask {list(mask.shape)}")
-    if ends is None and places is not None and mask is None and (rows := _placed(told)) is not None:
-        return rows
+    if ends is None and places is not None and mask is None and (rows := _placed(told, warn)) is not None:
+        return rows if by_shapes or rows.packed or sum(rows.lengths) < rows.places else None
     if ends is not None:
         bounds = _bounds(ends, told.get("places"))
         spans = [(a, b) for a, b in zip(bounds, bounds[1:]) if b > a]
@@ -106,6 +115,11 @@ def rows_of(told: dict[str, Any], by_shapes: bool = False) -> Optional[Rows]:
         _check_shape(mask, ids, told.get("places"))
         if len(mask.shape) == 2:
             return _masked(mask, spots)
+    if "pairs" in told:
+        warn(
+            f"a batch has {told['pairs']}: it does not tell the lengths of samples, so padding counts as work; a mask of two axes, "
+            "cu_seq_lens_q or position_ids tell them"
+        )
     if by_shapes and ids is not None and len(ids.shape) == 2:
         count, length = ids.shape
         return Rows([length] * count, False, ids.numel(), None if spots is None else spots.sum(-1).tolist())
@@ -124,48 +138,36 @@ def lists_of(told: dict[str, Any], work: StepWork, sizes: Mapping[str, int], giv
     return found
 
 
-def _placed(told: dict[str, Any]) -> Optional[Rows]:
+def _placed(told: dict[str, Any], warn: Callable[[str], None]) -> Optional[Rows]:
     """By positions, [rows, n], or [3 or 4, rows, n] with one on each axis of an image: they begin again with each sample of a row.
 
-    None if each row is one sample without padding, or if nothing tells the rows.
+    None if nothing tells the rows.
     """
     places: Any = told["position_ids"]
-    ids, spots, blank = (told.get(name) for name in ("input_ids", "mm_token_type_ids", "blank"))
+    ids, spots, marks = (told.get(name) for name in ("input_ids", "mm_token_type_ids", "marks"))
     if len(places.shape) not in (2, 3) or places.shape[-1] == 0:
         return None
     planes = (places if len(places.shape) == 3 else places[None]).tolist()
-    count = len(planes[0]) if ids is None else int(ids.shape[0])
+    count = len(planes[0]) if ids is None else 1 if len(ids.shape) == 1 else int(ids.shape[0])
     if len(planes[0]) not in (1, count):
         return None
     tokens = count * int(places.shape[-1])
-    marks = None if spots is None or spots.numel() != tokens else spots.reshape(count, -1).tolist()
-    blanks = None if blank is None or blank.numel() != tokens else blank.tolist()
-    lengths, images, shared = list[int](), list[int](), count == 1
+    kinds = None if spots is None or spots.numel() != tokens else spots.reshape(count, -1).tolist()
+    seen = None if marks is None or marks.numel() != tokens else marks.tolist()
+    lengths, images, shared, unsure = list[int](), list[int](), count == 1, False
     for i in range(count):  # a single row of positions is that of every row of tokens
-        spans = _spans([plane[i % len(plane)] for plane in planes], None if blanks is None else blanks[i])
+        spans, doubt = spans_of([plane[i % len(plane)] for plane in planes], None if seen is None else seen[i], count == 1)
         lengths += [b - a for a, b in spans]
-        images += [0 if marks is None else sum(marks[i][a:b]) for a, b in spans]
-        shared = shared or len(spans) > 1
+        images += [0 if kinds is None else sum(kinds[i][a:b]) for a, b in spans]
+        shared, unsure = shared or len(spans) > 1, unsure or doubt
     if not lengths:
         raise InvalidError("a batch has position_ids of padding alone: they go up from 0 within each sample")
-    if not shared and sum(lengths) == tokens:
-        return None
+    if unsure:
+        warn(
+            "a batch has position_ids that stand still, and nothing tells whether that is padding or samples of one token: it counts as "
+            "work; a mask of two axes or labels tell it"
+        )
     return Rows(lengths, shared, tokens, None if spots is None else images)
-
-
-def _spans(planes: list[list[int]], blank: Optional[list[int]]) -> list[tuple[int, int]]:
-    """The samples of a row: where each begins and ends. What stands still at the end, or is blank there, is padding."""
-    columns = list(zip(*planes))  # the first plane never falls within a sample
-    begins = [i for i, x in enumerate(columns) if i == 0 or x == columns[0] or x[0] < columns[i - 1][0]]
-    end = len(columns)
-    while end > 1 and columns[end - 2] == columns[-1]:
-        end -= 1
-    still = end - 1 if end - 1 in begins else end  # the first of these may be the last token of a sample
-    end = still if end < len(columns) else len(columns)
-    begins = [i for i in begins if i < end]
-    while blank is not None and begins and all(blank[begins[-1] : end]):
-        end = begins.pop()
-    return list(zip(begins, [*begins[1:], end]))
 
 
 def _bounds(ends: Any, places: Optional[int]) -> list[int]:
@@ -191,11 +193,38 @@ def _short(values: list[int]) -> str:
     return str(values) if len(values) <= most else f"{str(values[:most])[:-1]}, ...]"
 
 
-def _blank(labels: Any, ids: Any) -> Any:
-    """Where a token may be padding: nothing is learnt from it, and it is the last one of its row."""
-    if labels is None or ids is None or len(ids.shape) != 2 or labels.shape != ids.shape or ids.shape[1] == 0:
+def _marks_of(ids: Any, labels: Any) -> Any:
+    """What positions alone do not tell of tokens, in a byte for each."""
+    if ids is None or len(ids.shape) != 2 or ids.shape[1] == 0:
         return None
-    return ((labels == _NO_LABEL) & (ids == ids[:, -1:])).byte()
+    marks = (ids == ids[:, :1]).byte() * AS_FIRST + (ids == ids[:, -1:]).byte() * AS_LAST
+    if labels is not None and labels.shape == ids.shape:
+        marks = marks + (labels == _NO_LABEL).byte() * NO_LABEL + LABELLED
+    return marks
+
+
+def _is_nested(x: Any) -> bool:
+    """Whether it is a tensor whose rows have lengths of their own."""
+    return bool(getattr(x, "is_nested", False))
+
+
+def _ends_of(ids: Any) -> Any:
+    """Where the rows of a nested tensor begin, and where the last one ends."""
+    if hasattr(ids, "offsets") and ids.lengths() is None:
+        return ids.offsets()
+    ends = [0]
+    for row in ids.unbind():
+        ends.append(ends[-1] + int(row.shape[0]))
+    return ends
+
+
+def _pairs(mask: Any) -> Optional[str]:
+    """What a mask is that does not tell lengths: one of pairs of tokens, or no tensor."""
+    if mask is None or (hasattr(mask, "short") and len(mask.shape) <= 2):
+        return None
+    if hasattr(mask, "short"):
+        return f"attention_mask {list(mask.shape)}, of pairs of tokens"
+    return f"attention_mask of the type {type(mask).__name__}"
 
 
 def _marks(mask: Any) -> Any:

@@ -27,7 +27,7 @@ except ImportError as error:
     raise ImportError("onnxflops.huggingface needs transformers: pip install 'onnxflops[transformers]'") from error
 
 from onnxflops._core import Model, Report
-from onnxflops._errors import InvalidError, OnnxflopsError
+from onnxflops._errors import InvalidError, OnnxflopsError, told_of
 from onnxflops._step import GRID
 from onnxflops._trained import as_trained
 from onnxflops.monitor import Metrics, Perf, _sum_over_ranks, _Sums
@@ -61,15 +61,15 @@ class PerfCallback(transformers.TrainerCallback):  # type: ignore[misc,unused-ig
             for batch in batches:
                 self.perf._add_batch(self._sums, batch, self.sizes, self.config, later=not self._first)
             self._taken += 1
-        except OnnxflopsError as error:
-            if self._first:
+        except Exception as error:  # counting never stops a training
+            if self._first and isinstance(error, OnnxflopsError):
                 raise
             self._fail(error)
         self._first = False
 
-    def _fail(self, error: OnnxflopsError) -> None:
+    def _fail(self, error: Exception) -> None:
         self._fails = True
-        self.perf.warn(f"no perf/mfu of these steps: {error}")
+        self.perf.warn(f"no perf/mfu of these steps: {told_of(error)}")
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self._begin(state.global_step, _tokens_seen(state), self.perf.now())  # also of a resumed training
@@ -99,7 +99,7 @@ class PerfCallback(transformers.TrainerCallback):  # type: ignore[misc,unused-ig
         sums = self._sums
         try:
             self.perf._read(sums)
-        except OnnxflopsError as error:
+        except Exception as error:
             self._fail(error)
         *sums.values, failed = _sum_over_ranks([*sums.values, self._fails or unseen], self.ranks)
         if not failed:  # on no rank, as already reported there

@@ -28,7 +28,7 @@ except ImportError:
         raise ImportError("onnxflops.lightning needs Lightning: pip install lightning") from error
 
 from onnxflops._core import Model, Report
-from onnxflops._errors import InvalidError, OnnxflopsError
+from onnxflops._errors import InvalidError, OnnxflopsError, told_of
 from onnxflops._trained import as_trained
 from onnxflops.monitor import Metrics, Perf, _is_distributed, _sum_over_ranks
 
@@ -84,7 +84,11 @@ class PerfCallback(Callback):  # type: ignore[misc,unused-ignore]
     def on_train_batch_start(self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int) -> None:
         self.perf.resume()
         if self._first:
-            self._add(trainer, pl_module, batch)
+            try:
+                self._add(trainer, pl_module, batch)
+            except Exception as error:  # the end of the batch warns
+                if self.sizes is not None or isinstance(error, OnnxflopsError):
+                    raise
             self.perf.begin(trainer.global_step)
             self._first = False
 
@@ -101,7 +105,7 @@ class PerfCallback(Callback):  # type: ignore[misc,unused-ignore]
         try:
             self._add(trainer, pl_module, batch)
         except Exception as error:  # also of `sizes`: the training goes on
-            what = str(error) if isinstance(error, OnnxflopsError) else f"sizes() gives {error!r}"
+            what = told_of(error) if self.sizes is None or isinstance(error, OnnxflopsError) else f"sizes() gives {error!r}"
             self.perf.warn(f"no device/mfu of these steps: {what}")
             self.perf._spoil()
         if trainer.global_step == self._step:  # batches are accumulated

@@ -29,7 +29,7 @@ from typing import Any, Optional, Union
 
 from onnxflops._batch import Rows, grids_of, lists_of, rows_of, sizes_of, told_by
 from onnxflops._core import Model, Report, peak_flops_per_second
-from onnxflops._errors import InvalidError, OnnxflopsError
+from onnxflops._errors import InvalidError, told_of
 from onnxflops._lists import listed, whole
 from onnxflops._step import GRID, StepWork
 
@@ -501,12 +501,8 @@ class Perf:
 
     def _add_told(self, sums: _Sums, told: dict[str, Any], sizes: dict[str, int], given: set[str]) -> None:
         work, tokens = self.work, self._tokens
-        rows = None if tokens in given or work.symbol(tokens) not in work.origins else rows_of(told, bool(work.image_formula))
-        if "pairs" in told and not (rows is not None and rows.packed):
-            self.warn(
-                f"a batch has attention_mask {told['pairs']}, of pairs of tokens: it does not tell the lengths of samples, so padding "
-                "counts as work; a mask of two axes, cu_seq_lens_q or position_ids tell them"
-            )
+        fixed = tokens in given or work.symbol(tokens) not in work.origins
+        rows = None if fixed else rows_of(told, bool(work.image_formula), self.warn)
         if rows is not None and rows.packed:
             sizes["batch"] = 1  # a row
         has_batch = work.symbol("batch") in work.origins
@@ -595,10 +591,10 @@ class Perf:
             for pending in self._pending:
                 self._add_samples(*pending)
             self._read(self._sums)
-        except OnnxflopsError as error:
+        except Exception as error:
             if not self._forgives:
                 raise
-            self.warn(f"no figures of these steps: {error}")
+            self.warn(f"no figures of these steps: {told_of(error)}")
             self._spoil()
         spoilt: float = self._spoilt
         if self._reduce is not None:
