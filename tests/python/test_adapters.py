@@ -59,6 +59,35 @@ def test_count_of_adapters(name, adapters, tmp_path):
     assert 2 * (report.macs + report.backward_macs).evaluate(**SIZES) == executed(module)
 
 
+@pytest.mark.parametrize(
+    ("name", "more", "adapters"),
+    [
+        ("llama", {}, {"r": 8, "target_modules": ["q_proj", "v_proj"]}),
+        ("llama", {}, {"r": 4, "target_modules": ["q_proj"], "layers_to_transform": [1]}),
+        ("llama", {"tie_word_embeddings": True}, {"r": 4, "target_modules": ["q_proj"], "layers_to_transform": [1]}),
+        ("gpt2", {}, {"r": 8, "target_modules": ["c_attn"]}),
+    ],
+)
+def test_gradients_of_inputs(name, more, adapters, tmp_path, monkeypatch):
+    """Gradients go on before the first adapter where the embeddings' outputs need them, also where the logits have the same weights."""
+    monkeypatch.setitem(CONFIGS, name, {**CONFIGS[name], **more})
+    module, model = built(name, **adapters), configured(CONFIGS[name], tmp_path)
+    before = as_trained(model, module, refuse)
+    assert 2 * (before.macs + before.backward_macs).evaluate(**SIZES) == executed(module)
+    module.enable_input_require_grads()
+    report = as_trained(model, module, refuse)
+    assert 2 * (report.macs + report.backward_macs).evaluate(**SIZES) == executed(module) > 2 * (before.macs + before.backward_macs).evaluate(**SIZES)
+
+
+def test_gradients_of_inputs_that_cannot_be_counted(tmp_path, monkeypatch):
+    model, module = configured(CONFIGS["llama"], tmp_path), built("llama", r=8, target_modules=["q_proj"])
+    module.enable_input_require_grads()
+    monkeypatch.setattr("onnxflops._trained._first_trained", lambda module: "no.such.weight")
+    told = []
+    assert as_trained(model, module, told.append).macs == model.count(lora="r=8:q_proj").macs
+    assert len(told) == 1 and "enable_input_require_grads(), gradient checkpointing" in told[0]
+
+
 def test_adapters_of_a_file():
     """The file is an export of the PeftModel: nothing is added to it."""
     torch, *_ = need("torch", "onnxscript", "peft")
@@ -73,6 +102,7 @@ def test_adapters_of_a_file():
     [
         ({"modules_to_save": ["lm_head"]}, r"lm_head\.modules_to_save.*trained="),
         ({"bias": "lora_only"}, r"q_proj\.base_layer\.bias"),
+        ({"target_parameters": ["mlp.gate_proj.weight"]}, r"mlp\.gate_proj\.weight itself \(target_parameters\)"),
     ],
 )
 def test_adapters_that_lora_does_not_have(adapters, message, tmp_path):
@@ -120,21 +150,26 @@ def steps_of(perf):
     return found
 
 
-def test_hugging_face_adapters(tmp_path):
+@pytest.mark.parametrize("checkpoints", [False, True])
+def test_hugging_face_adapters(tmp_path, checkpoints):
+    """Gradient checkpointing makes the gradients go on to the inputs; what it computes again is no work of MFU."""
     torch, transformers, *_ = need("torch", "transformers", "accelerate", "peft")
     from onnxflops.huggingface import add_perf
 
     model = configured(CONFIGS["llama"], tmp_path)
     arguments = transformers.TrainingArguments(
         output_dir=str(tmp_path), max_steps=2, logging_steps=1, per_device_train_batch_size=2, report_to="none", use_cpu=True,
-        save_strategy="no", disable_tqdm=True,
+        save_strategy="no", disable_tqdm=True, gradient_checkpointing=checkpoints,
     )  # fmt: skip
     ids = torch.arange(SIZES["seq"])
     module = built("llama", r=8, target_modules=["q_proj", "v_proj"])
     trainer = transformers.Trainer(module, arguments, train_dataset=[{"input_ids": ids, "labels": ids}] * 4)
     steps = steps_of(add_perf(trainer, model, peak=1e12).perf)
     trainer.train()
-    report = model.count(lora="r=8:q_proj,v_proj", **SIZES)
+    module.gradient_checkpointing_disable()
+    if checkpoints:
+        module.enable_input_require_grads()
+    report = model.count(lora="r=8:q_proj,v_proj", trained=["*embed_tokens*"] if checkpoints else (), **SIZES)
     assert 2 * (report.macs + report.backward_macs) == executed(module)
     assert steps == [report.training_flops] * 2
 

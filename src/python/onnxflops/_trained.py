@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Optional, Union
 
 from onnxflops._core import Model, Report
@@ -29,10 +29,13 @@ class _Adapters:
         self.elements = 0
         self.nf4 = False
         self.several = False  # adapters on one layer
+        self.of_parameter = ""  # the layer whose parameter itself has an adapter: target_parameters
         types = set()
         modules = dict(module.named_modules())
         for name, layer in modules.items():
             for adapter in _trained_adapters(layer):
+                if hasattr(layer, "parameter_name"):
+                    self.of_parameter = f"{_plain(name)}.{layer.parameter_name}"
                 self.several = self.several or _plain(name) in self.ranks
                 magnitudes: Any = getattr(layer, "lora_magnitude_vector", ())
                 dora = adapter in magnitudes
@@ -76,18 +79,68 @@ def _is_part(model: Union[Model, Report]) -> bool:
     return bool(training.get("trained_params", 0) < training.get("params", 0))
 
 
-def _adapters_of_file(model: Model, dora: bool) -> Optional[Report]:
-    """Of a file that has the adapters, such as an export of a PeftModel."""
+def _adapters_of_file(model: Model, dora: bool, more: Sequence[str] = ()) -> Optional[Report]:
+    """Of a file that has the adapters, such as an export of a PeftModel. `more` trains besides."""
+    adapters = ["*.lora_A.*", "*.lora_B.*", *(["*.lora_magnitude_vector.*"] if dora else [])]
     try:
-        return model.count(backward="exact", trained=["*.lora_A.*", "*.lora_B.*", *(["*.lora_magnitude_vector.*"] if dora else [])])
+        report = model.count(backward="exact", trained=adapters)
     except NotFoundError:
         return None
+    return model.count(backward="exact", trained=[*adapters, *more]) if more else report
+
+
+def _embeddings_of(module: Any) -> list[tuple[str, Any]]:
+    """The embeddings whose outputs get gradients by a hook of transformers or peft, and then others as wide."""
+    named = {name: x for name, x in module.named_modules() if hasattr(x, "embedding_dim")}
+    hooked = [(name, x) for name, x in named.items() if any("inputs_require_grad" in getattr(h, "__name__", "") for h in x._forward_hooks.values())]
+    wide = {x.embedding_dim for _, x in hooked}
+    return [*hooked, *((name, x) for name, x in named.items() if x.embedding_dim in wide and not any(x is own for _, own in hooked))]
+
+
+def _first_trained(module: Any) -> Optional[str]:
+    """A parameter whose training takes the gradients up to the first layer's inputs, and costs no product: "" if there is none.
+
+    None if gradients stop before, as they do where nothing makes the outputs of the embeddings need them.
+    """
+    embeddings = _embeddings_of(module)
+    if not embeddings:
+        return None
+    uses = [id(parameter) for _, parameter in module.named_parameters(remove_duplicate=False)]
+    for name, embedding in embeddings:
+        if uses.count(id(embedding.weight)) == 1:  # not that of the logits as well
+            return f"{_plain(name)}.weight"
+    names = [_plain(name) for name, _ in module.named_parameters()]
+    return next((name for name in names if name.endswith("layers.0.input_layernorm.weight")), "")
 
 
 def _lora_params(report: Report) -> int:
     document = report.to_dict()
     found = document.get("lora") or {"params": (document.get("training") or {}).get("trained_params", 0)}
     return int(found["params"])
+
+
+def _with_inputs(model: Model, report: Report, module: Any, adapters: _Adapters, warn: Callable[[str], None]) -> Report:
+    """The report with the gradients of the first layer's inputs, if enable_input_require_grads() of the module asks for them."""
+    name = _first_trained(module)
+    if name is None:
+        return report
+    try:
+        if not name:
+            raise InvalidError("its embeddings are those of its logits as well")
+        dora = any(dora for _, dora in adapters.ranks.values())
+        found = _adapters_of_file(model, dora, [f"*{name}"])
+        return found or model.count(lora=adapters.setting(), trained=[f"*{name}"])
+    except OnnxflopsError as error:
+        warn(
+            "the inputs of the first layer get gradients (enable_input_require_grads(), gradient checkpointing), and the count has none "
+            f"before the first adapter: perf/mfu is too low. {error}"
+        )
+        return report
+
+
+def has_input_gradients(module: Any) -> bool:
+    """Whether the outputs of the embeddings need gradients though nothing before them trains."""
+    return bool(_embeddings_of(module))
 
 
 def as_trained(model: Union[Model, Report], module: Any, warn: Callable[[str], None]) -> Union[Model, Report]:
@@ -117,6 +170,11 @@ def as_trained(model: Union[Model, Report], module: Any, warn: Callable[[str], N
             f"adapters of PEFT train, and {others[0]} as well ({len(others)} more than LoRA's): give a report of that training, "
             f"count(lora={setting!r}, trained=[...]), instead of the model"
         )
+    if adapters.of_parameter:
+        raise InvalidError(
+            f"an adapter of PEFT is on the parameter {adapters.of_parameter} itself (target_parameters), and lora= takes layers: give a "
+            "report of that training instead of the model"
+        )
     if adapters.several:
         raise InvalidError("several adapters on a layer of PEFT train, and lora= takes one: give the report of an export of this PeftModel")
     try:
@@ -128,4 +186,4 @@ def as_trained(model: Union[Model, Report], module: Any, warn: Callable[[str], N
             f"adapters of PEFT train {adapters.elements:,} parameters, and count(lora={setting!r}) has {_lora_params(report):,}: "
             "give a report of that training instead of the model"
         )
-    return report
+    return _with_inputs(model, report, module, adapters, warn)

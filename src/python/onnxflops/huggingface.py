@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from collections.abc import Callable
 from typing import Any, Optional, Union
 
 try:
@@ -29,7 +30,7 @@ except ImportError as error:
 from onnxflops._core import Model, Report
 from onnxflops._errors import InvalidError, OnnxflopsError, told_of
 from onnxflops._step import GRID
-from onnxflops._trained import as_trained
+from onnxflops._trained import as_trained, has_input_gradients
 from onnxflops.monitor import Metrics, Perf, _sum_over_ranks, _Sums
 
 __all__ = ["PerfCallback", "add_perf"]
@@ -47,6 +48,7 @@ class PerfCallback(transformers.TrainerCallback):  # type: ignore[misc,unused-ig
         self.last: Metrics = {}
         self.ranks = 1  # that have batches of their own
         self.config: Any = None  # of the model that trains
+        self.recount: Optional[Callable[[], None]] = None  # what the trainer changed in the model before it begins
         self._first = True
         self._end = 0.0  # of the last step, or of what came between it and the next
         self._begin(0, 0, 0.0)
@@ -72,6 +74,11 @@ class PerfCallback(transformers.TrainerCallback):  # type: ignore[misc,unused-ig
         self.perf.warn(f"no perf/mfu of these steps: {told_of(error)}")
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        if self.recount is not None:
+            try:
+                self.recount()
+            except Exception as error:
+                self.perf.warn(f"perf/mfu is of the model as it was at add_perf(): {told_of(error)}")
         self._begin(state.global_step, _tokens_seen(state), self.perf.now())  # also of a resumed training
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -150,8 +157,15 @@ def add_perf(
         )
     if perf.get("devices") is None:
         perf["devices"] = args.world_size * max(1, args.n_gpu)
-    model = as_trained(model, trainer.model, lambda text: warnings.warn(f"onnxflops: {text}", RuntimeWarning, stacklevel=4))
-    callback = PerfCallback(Perf(model, tokens=tokens, **perf), dict(sizes or {}), tokens)
+    counted = as_trained(model, trainer.model, lambda text: warnings.warn(f"onnxflops: {text}", RuntimeWarning, stacklevel=4))
+    callback = PerfCallback(Perf(counted, tokens=tokens, **perf), dict(sizes or {}), tokens)
+    hooked = has_input_gradients(trainer.model)
+
+    def recount() -> None:
+        if has_input_gradients(trainer.model) != hooked:  # gradient checkpointing of the trainer
+            callback.perf._count_as(as_trained(model, trainer.model, callback.perf.warn))
+
+    callback.recount = recount
     per_rank = args.train_batch_size * args.gradient_accumulation_steps
     if hasattr(trainer, "get_total_train_batch_size"):  # it knows which ranks share a batch
         callback.ranks = max(1, trainer.get_total_train_batch_size(args) // per_rank)
