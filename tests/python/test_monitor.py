@@ -61,7 +61,7 @@ def test_loop_pauses(gpt2):
 
 def test_loop_arguments(gpt2):
     for wrong in ({}, {"device": "h100-sxm"}, {"peak": 0}, {"peak": float("nan")}, {"peak": 1e12, "device": "h100-sxm"},
-                  {"peak": 1e12, "every": 0}, {"peak": 1e12, "devices": 0}):  # fmt: skip
+                  {"peak": 1e12, "every": 0}, {"peak": 1e12, "devices": 0}, {"peak": 1e12, "every": 2.5}, {"peak": 1e12, "tokens": "foo"}):  # fmt: skip
         with pytest.raises(onnxflops.InvalidError):
             Perf(gpt2, **wrong)
     with pytest.raises(onnxflops.NotFoundError):

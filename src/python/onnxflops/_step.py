@@ -243,7 +243,7 @@ class StepWork:
                 continue
             fixed = self._bound.get(symbol, _number(symbol))
             if fixed is None:
-                raise InvalidError(f"the model has no size {name}. It has {self._list()}")
+                raise InvalidError(f"the model has no size {name}. It has {self.list_of_sizes()}")
             if fixed == size:
                 continue
             if name != "batch" or not self._per_sample:
@@ -277,13 +277,13 @@ class StepWork:
         for name, values in samples.items():
             symbol = self.symbol(name)
             if symbol not in self.origins:
-                raise InvalidError(f"the model has no open size {name}. It has {self._list()}")
+                raise InvalidError(f"the model has no open size {name}. It has {self.list_of_sizes()}")
             lists[symbol] = values
         given: dict[str, int] = {}
         for name, size in sizes.items():
             symbol = self.symbol(name)
             if symbol not in self.origins:
-                raise InvalidError(f"a step of samples has no other size {name}: the model has {self._list()}")
+                raise InvalidError(f"a step of samples has no other size {name}: the model has {self.list_of_sizes()}")
             if symbol in lists or symbol == batch:
                 raise InvalidError(f"a step of samples has no other size {name}: it has {', '.join(sorted(lists))} of each sample")
             given[symbol] = size
@@ -451,7 +451,12 @@ class StepWork:
                     "export the model at the sizes of the training"
                 )
 
-    def _list(self) -> str:
+    def has(self, size: str) -> bool:
+        """Whether the model names a size so, open or fixed by count()."""
+        return size in self.origins or size in self._bound
+
+    def list_of_sizes(self) -> str:
+        """The open sizes, as errors name them."""
         return "the sizes " + ", ".join(sorted(self.origins)) if self.origins else "no open sizes: the file fixes them"
 
     def _fixed(self, name: str, symbol: str, fixed: int, size: int) -> str:

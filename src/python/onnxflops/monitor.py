@@ -196,10 +196,12 @@ class Perf:
             peak = peak_flops_per_second(device, dtype)
         if peak is None or not 0 < peak < float("inf"):
             raise InvalidError("Perf: the peak should be above 0")
-        if every < 1 or (devices is not None and devices < 1):
-            raise InvalidError("Perf: every and devices should be 1 or more")
+        if not hasattr(every, "__index__") or every < 1 or (devices is not None and devices < 1):
+            raise InvalidError("Perf: every and devices should be 1 or more, and every a whole number")
         self._model, self._per_sample = model, per_sample
         self.work = StepWork(model, tokens, per_sample)
+        if tokens != "seq" and not self.work.has(tokens):
+            raise InvalidError(f"Perf: the model has no size tokens={tokens!r}. It has {self.work.list_of_sizes()}")
         self.flops_per_step = self.work.flops
         self.devices = devices
         self._device_peak = peak
