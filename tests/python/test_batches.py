@@ -42,6 +42,7 @@ POSITIONS = [
     ("negative at the end", [0, 1, 2, 3, -1], None, None, [4], 0),
     ("negative at both ends", [-1, -1, 0, 0, 1, -1], None, None, [1, 2], 0),
     ("negative between", [0, 1, -1, 0, 1, 2], None, None, [2, 3], 0),
+    ("negative before what stands still", [2, 3, 0, -1, 1, 1], None, None, [2, 1], 0),
     ("one token before zeros", [0, 1, 2, 0, 0, 0], [4, 5, 6, 7, N, N], [4, 5, 6, 7, 0, 0], [3, 1], 0),
     ("two tokens before zeros", [0, 1, 0, 0, 0, 0], [4, 5, 6, 7, N, N], [4, 5, 6, 7, 0, 0], [2, 1, 1], 0),
     ("one token before pads", [0, 1, 2, 0, 0, 0], None, [4, 5, 6, 7, 0, 0], [3, 1], 0),

@@ -67,7 +67,8 @@ def spans_of(planes: list[list[int]], marks: Optional[list[int]], alone: bool) -
             start = -1
         if start < 0 <= columns[i][0]:
             start = i
-    spans.append((start, end))
+    if start >= 0:
+        spans.append((start, end))
     return _without_blanks(row, spans), joined > first
 
 

@@ -113,9 +113,13 @@ def _first_trained(module: Any) -> Optional[str]:
     return next((name for name in names if name.endswith("layers.0.input_layernorm.weight")), "")
 
 
+def _trained_params(report: Report) -> int:
+    return int((report.to_dict().get("training") or {}).get("trained_params", 0))
+
+
 def _lora_params(report: Report) -> int:
     document = report.to_dict()
-    found = document.get("lora") or {"params": (document.get("training") or {}).get("trained_params", 0)}
+    found = document.get("lora") or {"params": _trained_params(report)}
     return int(found["params"])
 
 
@@ -128,12 +132,14 @@ def _with_inputs(model: Model, report: Report, module: Any, adapters: _Adapters,
         if not name:
             raise InvalidError("its embeddings are those of its logits as well")
         dora = any(dora for _, dora in adapters.ranks.values())
-        found = _adapters_of_file(model, dora, [f"*{name}"])
-        return found or model.count(lora=adapters.setting(), trained=[f"*{name}"])
+        found = _adapters_of_file(model, dora, [f"*{name}"]) or model.count(lora=adapters.setting(), trained=[f"*{name}"])
+        if _trained_params(found) <= _trained_params(report):
+            raise NotFoundError(f"the model has no {name}")
+        return found
     except OnnxflopsError as error:
         warn(
             "the inputs of the first layer get gradients (enable_input_require_grads(), gradient checkpointing), and the count has none "
-            f"before the first adapter: perf/mfu is too low. {error}"
+            f"before the first adapter, so that perf/mfu is too low: {error}"
         )
         return report
 
