@@ -168,8 +168,9 @@ class PipelineCounter {
   }
 
   // A stage that never runs has no activations.
-  static Expr IfItRuns(const PipelineStageCost& stage, const Expr& peak) {
-    if (stage.runs.AtLeast(1)) return peak;
+  Expr IfItRuns(const PipelineStageCost& stage, const Expr& peak) const {
+    const absl::StatusOr<absl::int128> runs = stage.runs.Evaluate(report_.Sizes());
+    if (stage.probability.part != 0 && (!runs.ok() || *runs > 0)) return peak;
     return stage.probability.part == 0 ? Expr(0) : Min(1, stage.runs) * peak;
   }
 

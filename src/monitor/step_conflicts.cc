@@ -167,9 +167,8 @@ void Monitor::CompareNames(StepRecord* record, std::vector<std::string>* problem
   const std::string batch = BareName(work_.batch);
   const auto own = record->sizes.find(batch);
   if (own != record->sizes.end() && record->samples && *record->samples != own->second) {
-    Tell(absl::StrCat(Escaped(batch), " is ", own->second, ", and ",
-                      monitor::NameOf(*record, "samples"), " is ", *record->samples,
-                      ": the former is used"),
+    Tell(absl::StrCat(Escaped(batch), " and ", monitor::NameOf(*record, "samples"),
+                      " are two figures for one fact: the former is used"),
          problems);
     record->samples = own->second;
   }
@@ -177,8 +176,7 @@ void Monitor::CompareNames(StepRecord* record, std::vector<std::string>* problem
   for (const absl::string_view name : {"seq", "seq_len", "seq_length", "sequence_length"}) {
     const auto other = record->sizes.find(std::string(name));
     if (!first || other == record->sizes.end() || other->second == *first) continue;
-    Tell(absl::StrCat("a step has lengths of ", *first, " and of ", other->second, " (",
-                      Escaped(other->first), "): the former is used"),
+    Tell(absl::StrCat(Escaped(other->first), " is another length than the one that is used"),
          problems);
   }
 }

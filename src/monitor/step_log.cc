@@ -29,7 +29,6 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "fmt/format.h"
 #include "src/base/byte_reader.h"
 #include "src/base/csv_reader.h"
 #include "src/base/json_reader.h"
@@ -535,24 +534,11 @@ constexpr TimeField kTimes[] = {
     {"pause_seconds", &StepRecord::pause_seconds},
 };
 
-// What one line says twice, under two names.
-template <typename Value>
-void NoteOther(const std::string& before, const std::string& name,
-               const std::optional<Value>& first, const std::optional<Value>& second,
-               StepRecord* record) {
-  if (before.empty() || before == name || !first || !second || *first == *second) return;
-  record->notes.push_back(fmt::format("{} is {}, and {} is {}: the latter is used", Escaped(before),
-                                      *first, Escaped(name), *second));
-}
-
 void TakeAs(const LogName& as, LogField field, StepRecord* record) {
-  const std::string before =
-      std::exchange(record->names[std::string(as.means)], std::string(field.name));
+  record->names[std::string(as.means)] = field.name;
   for (const CountField& count : kCounts) {
     if (count.means != as.means) continue;
-    const std::optional<int64_t> first = record->*count.value;
-    TakeSize(field, count.least, count.most, &(record->*count.value), record);
-    return NoteOther(before, field.name, first, record->*count.value, record);
+    return TakeSize(field, count.least, count.most, &(record->*count.value), record);
   }
   if (as.means == "lengths" || as.means == "cu_seqlens") {
     return TakeLengths(field, as.means == "cu_seqlens", record);
@@ -567,10 +553,22 @@ void TakeAs(const LogName& as, LogField field, StepRecord* record) {
   }
   for (const TimeField& time : kTimes) {
     if (time.means != as.means) continue;
-    const std::optional<double> first = record->*time.value;
-    TakeTime(field, kLeastSeconds, kMostTime, &(record->*time.value), record);
-    return NoteOther(before, field.name, first, record->*time.value, record);
+    return TakeTime(field, kLeastSeconds, kMostTime, &(record->*time.value), record);
   }
+}
+
+// What one line says twice, under two names. Times of a clock, and means since the training began,
+// may be others.
+void NoteOther(const LogName& as, const LogField& field, const LogName& used_as,
+               const LogField& used, StepRecord* record) {
+  constexpr double kNear = 0.01;  // figures are rounded
+  if (as.means == "time" || as.means == "step" || absl::StartsWith(as.name, "train_")) return;
+  if (!field.number || !used.number || absl::StartsWith(used_as.name, "train_")) return;
+  const double one = *used.number * (used.has_unit ? 1 : used_as.unit);
+  const double other = *field.number * (field.has_unit ? 1 : as.unit);
+  if (std::abs(one - other) <= kNear * std::max(std::abs(one), std::abs(other))) return;
+  record->notes.push_back(absl::StrCat(Escaped(used.name), " and ", Escaped(field.name),
+                                       " are two figures for one fact: the former is used"));
 }
 
 // Of two fields that belong together, the right one alone would tell another step.
@@ -704,11 +702,14 @@ StepRecord StepLog::RecordOf(const std::vector<LogField>& fields) {
   });
   for (const size_t i : order) {
     if (known[i] == nullptr) continue;
-    const bool is_first =
-        std::none_of(known.begin(), known.end(), [&](const monitor::LogName* other) {
-          return other != nullptr && other->means == known[i]->means && other < known[i];
-        });
-    if (!is_first) continue;
+    const auto before = std::find_if(known.begin(), known.end(), [&](const auto* other) {
+      return other != nullptr && other->means == known[i]->means && other < known[i];
+    });
+    if (before != known.end()) {
+      const auto first = static_cast<size_t>(before - known.begin());
+      monitor::NoteOther(*known[i], fields[i], *known[first], fields[first], &record);
+      continue;
+    }
     of_training = of_training || known[i]->name == "train_steps_per_second";
     read_.try_emplace(fields[i].name, known[i]->means);
     const size_t faults = record.faults.size();

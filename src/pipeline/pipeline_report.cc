@@ -462,11 +462,19 @@ std::vector<std::string> StageTexts(const PipelineReport& report) {
 }
 
 std::vector<std::string> StageWarnings(const PipelineReport& report) {
-  std::vector<std::string> texts;
+  std::vector<std::pair<std::string, std::vector<std::string>>> by_text;  // and its stages
   for (const PipelineStageCost& stage : report.stages) {
     for (const std::string& warning : stage.warnings) {
-      texts.push_back(absl::StrCat("stage ", stage.name, ": ", warning));
+      auto same = absl::c_find_if(by_text, [&](const auto& one) { return one.first == warning; });
+      if (same == by_text.end()) same = by_text.insert(same, {warning, {}});
+      same->second.push_back(stage.name);
     }
+  }
+  std::vector<std::string> texts;
+  texts.reserve(by_text.size());
+  for (const auto& [text, stages] : by_text) {
+    texts.push_back(absl::StrCat(stages.size() == 1 ? "stage " : "stages ",
+                                 absl::StrJoin(stages, ", "), ": ", text));
   }
   return texts;
 }
