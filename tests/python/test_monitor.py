@@ -310,7 +310,8 @@ def test_images_of_each_sample(qwen):
     plain = step(lengths=[40, 7], grid_thw=[one, two])
     assert plain == step(lengths=[40, 7], grid_thw=[[one], [two]]) == step(lengths=[40, 7], grid_thw=[one, two], image_counts=[1, 1])
     alone = [step(lengths=[n], grid_thw=images)["perf/flops_per_second"] for n, images in ((40, [[one, two]]), (7, [[]]), (0, [[two, one]]))]
-    packed = step(cu_seqlens=[0, 40 + 24 + 6, 77], grid_thw=[[one, two], []])  # tokens of images are in the row["perf/flops_per_second"]
+    row = [0, 40 + 24 + 6, 77]  # with the tokens of images
+    packed = step(cu_seqlens=row, grid_thw=[[one, two], []])["perf/flops_per_second"]
     assert packed == sum(alone[:2]) == step(lengths=[40, 7], grid_thw=[[one, two], []])["perf/flops_per_second"]
     assert alone[1] == step(batch=1, seq=7, grid_t=1, grid_h=2, grid_w=2)["perf/flops_per_second_text"]
     assert step(seq=9, grid_thw=[[one, two], []]) == step(lengths=[9, 9], grid_thw=[one, two], image_counts=[2, 0])

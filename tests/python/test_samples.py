@@ -77,11 +77,13 @@ def test_samples_with_several_images_or_none(name, tmp_path):
     model, draw, clock = configured(RAGGED["models"][name]["config"], tmp_path), random.Random(name), Clock()
     perf = Perf(model, peak=1e15, devices=1, every=1, clock=clock)
     counts_macs(perf, model)
+    merge = RAGGED["models"][name]["config"]["vision_config"].get("spatial_merge_size", 2)
     for _ in range(30):
         batch = draw.choices(RAGGED["several"][name], k=draw.randint(1, 20))
         lengths, grids = [point["seq"] for point in batch], [point["grids"] for point in batch]
         flat = {"grid_thw": sum(grids, []), "image_counts": [len(images) for images in grids]}
-        for given in ({"lengths": lengths, "grid_thw": grids}, {"cu_seqlens": [0, *itertools.accumulate(lengths)], **flat}):
+        rows = [n + sum(t * h * w for t, h, w in images) // merge**2 for n, images in zip(lengths, grids)]
+        for given in ({"lengths": lengths, "grid_thw": grids}, {"cu_seqlens": [0, *itertools.accumulate(rows)], **flat}):
             clock.now += 1
             assert 2 * perf.step(**given)["perf/flops_per_second"] == flops(batch), batch
 

@@ -39,8 +39,3 @@ class NoSuchFileError(NotFoundError, FileNotFoundError):
     def __init__(self, message: str, limit: str = "") -> None:
         super().__init__(message, limit)
         self.errno = errno.ENOENT
-
-
-def told_of(error: Exception) -> str:
-    """What a warning says of an error: its text, with the type if it is none of onnxflops."""
-    return str(error) if isinstance(error, OnnxflopsError) else f"{type(error).__name__}: {error}"

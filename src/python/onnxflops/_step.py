@@ -24,6 +24,11 @@ def _number(size: str) -> Optional[int]:
     return int(size) if size.isdigit() else None
 
 
+def told_of(error: Exception) -> str:
+    """What a warning says of an error: its text, with the type if it is none of onnxflops."""
+    return str(error) if isinstance(error, OnnxflopsError) else f"{type(error).__name__}: {error}"
+
+
 class StepWork:
     """FLOPs of a step by its sizes.
 
@@ -179,7 +184,8 @@ class StepWork:
             return ""
         try:
             self._asked += 1
-            self._of.count(**{symbol: size})
+            count: Any = self._of.count
+            count(**{symbol: size})
         except OnnxflopsError as fault:
             return str(fault)
         self._fine[symbol] = size

@@ -28,8 +28,8 @@ except ImportError as error:
     raise ImportError("onnxflops.huggingface needs transformers: pip install 'onnxflops[transformers]'") from error
 
 from onnxflops._core import Model, Report
-from onnxflops._errors import InvalidError, OnnxflopsError, told_of
-from onnxflops._step import GRID
+from onnxflops._errors import InvalidError, OnnxflopsError
+from onnxflops._step import GRID, told_of
 from onnxflops._trained import as_trained, has_input_gradients
 from onnxflops.monitor import Metrics, Perf, _sum_over_ranks, _Sums
 

@@ -28,7 +28,8 @@ except ImportError:
         raise ImportError("onnxflops.lightning needs Lightning: pip install lightning") from error
 
 from onnxflops._core import Model, Report
-from onnxflops._errors import InvalidError, OnnxflopsError, told_of
+from onnxflops._errors import InvalidError, OnnxflopsError
+from onnxflops._step import told_of
 from onnxflops._trained import as_trained
 from onnxflops.monitor import Metrics, Perf, _is_distributed, _sum_over_ranks
 

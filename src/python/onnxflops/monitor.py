@@ -29,9 +29,9 @@ from typing import Any, Optional, Union
 
 from onnxflops._batch import Rows, grids_of, lists_of, rows_of, sizes_of, told_by
 from onnxflops._core import Model, Report, peak_flops_per_second
-from onnxflops._errors import InvalidError, told_of
+from onnxflops._errors import InvalidError
 from onnxflops._lists import listed, whole
-from onnxflops._step import GRID, StepWork
+from onnxflops._step import GRID, StepWork, told_of
 
 __all__ = ["Lengths", "Metrics", "Perf", "Reduce", "Sink", "prometheus", "tensorboard", "torch_sum", "wandb"]
 
