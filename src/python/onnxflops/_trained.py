@@ -178,8 +178,8 @@ def as_trained(model: Union[Model, Report], module: Any, warn: Callable[[str], N
         )
     if adapters.of_parameter:
         raise InvalidError(
-            f"an adapter of PEFT is on the parameter {adapters.of_parameter} itself (target_parameters), and lora= takes layers: give a "
-            "report of that training instead of the model"
+            f"an adapter of PEFT is on the parameter {adapters.of_parameter} itself (target_parameters), and lora= takes layers: "
+            "give a report of that training instead of the model"
         )
     if adapters.several:
         raise InvalidError("several adapters on a layer of PEFT train, and lora= takes one: give the report of an export of this PeftModel")
