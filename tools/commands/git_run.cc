@@ -57,8 +57,7 @@ absl::StatusOr<intptr_t> StartGit(const std::string& folder, std::vector<std::st
   // A folder of the repository may look like a repository, whose configuration names programs to
   // run: git must not use it.
   words.insert(words.begin(), {"-c", "safe.bareRepository=explicit", "-C", folder});
-  const absl::StatusOr<intptr_t> git =
-      platform::StartProgram("git", words, GitEnvironment(), streams);
+  absl::StatusOr<intptr_t> git = platform::StartProgram("git", words, GitEnvironment(), streams);
   if (git.ok()) return git;
   return absl::InvalidArgumentError(absl::StrCat("git cannot be run: ", git.status().message()));
 }
