@@ -167,11 +167,18 @@ class PipelineCounter {
     return sum;
   }
 
-  // A stage that never runs has no activations.
+  // A stage that never runs has no activations. Fields of a page begin at 1.
   Expr IfItRuns(const PipelineStageCost& stage, const Expr& peak) const {
-    const absl::StatusOr<absl::int128> runs = stage.runs.Evaluate(report_.Sizes());
-    if (stage.probability.part != 0 && (!runs.ok() || *runs > 0)) return peak;
-    return stage.probability.part == 0 ? Expr(0) : Min(1, stage.runs) * peak;
+    if (stage.probability.part == 0) return 0;
+    Replacements from_1;
+    for (const std::string& name : stage.runs.Symbols()) {
+      const PipelineParameter* parameter = pipeline_.Find(name);
+      const bool may_be_0 = parameter != nullptr && parameter->least.value_or(1) == 0;
+      if (!may_be_0) from_1.emplace(name, Expr::Symbol(name) + Expr(1));
+    }
+    const absl::StatusOr<absl::int128> here = stage.runs.Evaluate(report_.Sizes());
+    const bool runs = stage.runs.Replace(from_1).AtLeast(1) && (!here.ok() || *here > 0);
+    return runs ? peak : Min(1, stage.runs) * peak;
   }
 
   // Figures that have no digits at these sizes would be shown as "?".

@@ -427,7 +427,7 @@ class StageCounter {
 
   // Compares the formula with counts at the values of the parameters. `branches`: of which the
   // formula has the larger ones. If fewer are left there, sizes decide which runs, and the formula
-  // is not right at all of them, even if it is at these.
+  // is not right at all numbers, even if it is at these.
   absl::Status CheckValues(int64_t branches, RunCost* cost) {
     for (const auto& [name, size] : sizes_) {
       if (size.NumTerms() <= kMaxStageSizeTerms) continue;
@@ -446,37 +446,63 @@ class StageCounter {
       ASSIGN_OR_RETURN(trips, NumberOf(stage_.trips.value, "the number of runs", at_first));
     }
     if (trips > 2) RETURN_IF_ERROR(CheckSteps());
+    bool is_decided = false;
     for (const int64_t index : std::set<int64_t>{0, trips - 1}) {
       if (times == 0 || index < 0 || (index == 0 && trips == 0)) continue;
-      const Bindings values = ValuesAt(index);
-      RETURN_IF_ERROR(CheckPositions(values));
-      CountOptions options = WithValues();
-      for (const auto& [name, size] : sizes_) {
-        ASSIGN_OR_RETURN(const int64_t number, NumberOf(size, Escaped(name), values));
-        options.bindings.emplace(name, number);
-      }
-      for (const auto& [name, size] : open_) options.bindings.emplace(name, size);
-      ASSIGN_OR_RETURN(const CountedRun run, CountRun(options));
-      const RunCost& counted = run.cost;
-      NotePeak(counted.peak);
+      ASSIGN_OR_RETURN(const CountedRun run, RunAt(index));
+      NotePeak(run.cost.peak);
       NoteWarnings(run.warnings);
-      const bool agrees =
-          run.unequal_branches == branches && absl::c_all_of(kQuantities, [&](const Quantity& q) {
-            return q.needs != Quantity::Needs::kNothing ||
-                   counted.totals.*q.value == (formula.totals.*q.value).Substitute(values);
-          });
-      if (agrees) {
-        CheckTools(counted.tools, values, trips > 1, &formula.tools);
+      is_decided = is_decided || run.unequal_branches != branches;
+      const bool agrees = IsFormulaOf(run, formula, index);
+      if (!stage_.index.empty() && !agrees) return NoSum();
+      if (agrees && (!is_decided || !stage_.index.empty())) {
+        CheckTools(run.cost.tools, ValuesAt(index), trips > 1, &formula.tools);
         continue;
       }
-      if (!stage_.index.empty()) {
-        return absl::FailedPreconditionError(
-            "a size decides what the model runs, so its runs have no sum; give it as a number");
-      }
       has_formula_ = false;
-      formula = counted;
+      formula = run.cost;
     }
+    if (is_decided) RETURN_IF_ERROR(CheckRuns(formula, trips));
     *cost = std::move(formula);
+    return absl::OkStatus();
+  }
+
+  static absl::Status NoSum() {
+    return absl::FailedPreconditionError(
+        "a size decides what the model runs, so its runs have no sum; give it as a number");
+  }
+
+  // A run with the sizes as numbers.
+  absl::StatusOr<CountedRun> RunAt(int64_t index) const {
+    const Bindings values = ValuesAt(index);
+    RETURN_IF_ERROR(CheckPositions(values));
+    CountOptions options = WithValues();
+    for (const auto& [name, size] : sizes_) {
+      ASSIGN_OR_RETURN(const int64_t number, NumberOf(size, Escaped(name), values));
+      options.bindings.emplace(name, number);
+    }
+    for (const auto& [name, size] : open_) options.bindings.emplace(name, size);
+    return CountRun(options);
+  }
+
+  bool IsFormulaOf(const CountedRun& run, const RunCost& formula, int64_t index) const {
+    const Bindings values = ValuesAt(index);
+    return absl::c_all_of(kQuantities, [&](const Quantity& q) {
+      return q.needs != Quantity::Needs::kNothing ||
+             run.cost.totals.*q.value == (formula.totals.*q.value).Substitute(values);
+    });
+  }
+
+  // A size that decides between branches may do so otherwise in another run of a loop, and at other
+  // numbers.
+  absl::Status CheckRuns(const RunCost& formula, int64_t trips) {
+    constexpr int64_t kMostRuns = 256;  // that are counted one by one
+    has_formula_ = false;
+    if (trips > kMostRuns) return NoSum();
+    for (int64_t index = 1; index + 1 < trips; ++index) {
+      ASSIGN_OR_RETURN(const CountedRun run, RunAt(index));
+      if (!IsFormulaOf(run, formula, index)) return NoSum();
+    }
     return absl::OkStatus();
   }
 

@@ -152,7 +152,11 @@ std::string Monitor::RefusalOf(const std::string& symbol, int64_t size) const {
   if (!work_.refusal || size <= asked.fine) return "";
   auto answer = asked.refused.find(size);
   if (answer == asked.refused.end()) {
-    if (asked.refused.size() >= kMostAsked) return "";
+    // Sizes that divide may be fine again, which is then not asked any more.
+    if (asked.refused.size() >= kMostAsked && size > asked.refused.begin()->first) {
+      return absl::StrCat(Escaped(BareName(symbol)), " = ", size, ": the model cannot run with ",
+                          asked.refused.size(), " other sizes above ", asked.fine);
+    }
     std::string why = work_.refusal(symbol, size);
     if (why.empty()) {
       asked.fine = size;

@@ -241,8 +241,8 @@ class PipelineReader : private TomlFile {
   }
 
   // Another number for a parameter that follows from others changes what depends on it. If only
-  // `per` does, a figure would be divided by what nothing ran for.
-  absl::Status CheckReplaced() const {
+  // `per` does, a figure would be divided by more than ran.
+  absl::Status CheckReplaced() {
     absl::flat_hash_set<std::string> used;
     const auto use = [&](const Expr& expr) {
       for (std::string& name : expr.Symbols()) used.insert(std::move(name));
@@ -263,9 +263,15 @@ class PipelineReader : private TomlFile {
       const auto* text = node == nullptr ? nullptr : node->as_string();
       if (text == nullptr || text->get() == "?" || used.contains(name)) continue;
       if (numbers_.contains(name)) continue;
-      return absl::InvalidArgumentError(
-          absl::StrCat(file_name(), ": ", name, " = ", number, ": it follows from others, as ",
-                       Quoted(text->get()), ", and no stage depends on it: change those instead"));
+      ASSIGN_OR_RETURN(const PlacedExpr formula, Formula(*node, name, ""));
+      const absl::StatusOr<absl::int128> follows = formula.value.Evaluate(pipeline_.Values());
+      if (follows.ok() && number <= *follows) continue;  // a part of it
+      return absl::InvalidArgumentError(absl::StrCat(
+          file_name(), ": ", name, " = ", number, ": ",
+          follows.ok() ? absl::StrCat("more than the ", Int128ToString(*follows), " that follow")
+                       : "it follows",
+          " from others, as ", Quoted(text->get()),
+          ", and no stage depends on it: change those instead"));
     }
     return absl::OkStatus();
   }

@@ -467,7 +467,7 @@ std::vector<std::string> StageWarnings(const PipelineReport& report) {
     for (const std::string& warning : stage.warnings) {
       auto same = absl::c_find_if(by_text, [&](const auto& one) { return one.first == warning; });
       if (same == by_text.end()) same = by_text.insert(same, {warning, {}});
-      same->second.push_back(stage.name);
+      if (!absl::c_linear_search(same->second, stage.name)) same->second.push_back(stage.name);
     }
   }
   std::vector<std::string> texts;
@@ -651,15 +651,12 @@ std::vector<std::string> TextsOfSweep(const PipelineSweep& sweep, const Pipeline
   return texts;
 }
 
-// Of all points, each once.
 std::vector<std::string> WarningsOfSweep(const PipelineSweep& sweep) {
-  std::vector<std::string> texts;
+  PipelineReport all;
   for (const PipelineSweep::Point& point : sweep.points) {
-    for (std::string& text : StageWarnings(point.report)) {
-      if (!absl::c_linear_search(texts, text)) texts.push_back(std::move(text));
-    }
+    all.stages.insert(all.stages.end(), point.report.stages.begin(), point.report.stages.end());
   }
-  return texts;
+  return StageWarnings(all);
 }
 
 }  // namespace

@@ -297,6 +297,30 @@ TEST(PipelineTest, ABranchThatASizeDecidesHasNoFormula) {
             "sum; give it as a number");
 }
 
+// All runs have sizes of 5 and more, three products of 16 x 16 each: 5 + ... + 14 rows are 95.
+TEST(PipelineTest, ABranchThatAllRunsDecideAlikeHasASum) {
+  const absl::StatusOr<PipelineReport> report = CountText(
+      "[parameters]\nn = 10\n[[stage]]\nmodel = \"branch.onnx\"\nfor = \"t < n\"\nsizes = { s = "
+      "\"t + 5\" }");
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(*report->totals.macs.Evaluate(report->bindings), 95 * 3 * 256);
+  EXPECT_FALSE(report->stages[0].has_formula);
+}
+
+// One of two stages runs, the one that k says.
+TEST(PipelineTest, MemoryIsThatOfTheStagesThatRun) {
+  const auto text = [](int k) {
+    return absl::StrCat(
+        "[parameters]\nk = ", k, "\n", StageText("times = \"k\"\nsizes = { batch = 1, seq = 9 }\n"),
+        "[[stage]]\nname = \"b\"\nmodel = \"../config/gpt2/config.json\"\ntimes = \"1 - k\"\n"
+        "sizes = { batch = 64, seq = 512 }\n");
+  };
+  const absl::StatusOr<PipelineReport> at_0 = CountText(text(0)), at_1 = CountText(text(1));
+  ASSERT_TRUE(at_0.ok() && at_1.ok()) << at_1.status();
+  EXPECT_EQ(*at_0->memory_bytes->Evaluate({{"k", 1}}), *at_1->memory_bytes->Evaluate({{"k", 1}}));
+  EXPECT_LT(*at_1->memory_bytes->Evaluate({{"k", 1}}), *at_0->memory_bytes->Evaluate({{"k", 0}}));
+}
+
 TEST(PipelineTest, NoRunAndMany) {
   const absl::StatusOr<PipelineReport> none = CountText(kGpt2, {{"prompt", 5}, {"tokens", 0}});
   ASSERT_TRUE(none.ok()) << none.status();
@@ -578,9 +602,11 @@ TEST(PipelineTest, AReplacedFormulaChangesAStage) {
   const std::string text =
       "per = \"seconds\"\n[parameters]\nanswers = 2\nseconds = \"30*answers\"\n" +
       StageText("new = 3\npast = 5\nsizes = { batch = ");
-  EXPECT_EQ(ErrorOf(text + "\"answers\" }", {{"seconds", 90}}),
-            "pipeline.toml: seconds = 90: it follows from others, as '30*answers', and no stage "
-            "depends on it: change those instead");
+  EXPECT_EQ(
+      ErrorOf(text + "\"answers\" }", {{"seconds", 90}}),
+      "pipeline.toml: seconds = 90: more than the 60 that follow from others, as '30*answers', "
+      "and no stage depends on it: change those instead");
+  EXPECT_EQ(ErrorOf(text + "\"answers\" }", {{"seconds", 45}}), "");  // a clip is shorter
   const absl::StatusOr<PipelineReport> used = CountText(text + "\"seconds\" }", {{"seconds", 90}});
   ASSERT_TRUE(used.ok()) << used.status();
   EXPECT_EQ(*used->per_count.Evaluate(used->bindings), 90);

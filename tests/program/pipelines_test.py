@@ -816,6 +816,25 @@ class CheckAtARevision(unittest.TestCase):
             self.assertEqual(result.returncode, 0 if path == other else 2, result.stderr)
         self.assertIn("exports/sd/unet/model.onnx at HEAD: a Git LFS pointer, and its object is not here", result.stderr)
 
+    def test_links_that_are_not_read(self):
+        for name, target in (("LICENSE", "/usr/share/common-licenses/Apache-2.0"), ("cache", "/data/cache"), ("loop", "loop")):
+            self.link(target, f"exports/sd/{name}")
+        self.commit()
+        self.assertEqual(self.check("exports/sd").returncode, 0)
+        self.link("/data/unet", "exports/sd/scheduler")
+        self.commit()
+        self.assertIn("'exports/sd/scheduler' leads out of the repository", self.check("exports/sd").stderr)
+
+    def test_links_to_links(self):
+        """2^30 ways to a folder."""
+        for level in range(30):
+            os.makedirs(os.path.join(self.repository, f"deep/d{level}"))
+            for name in "ab":
+                self.link(f"../d{level + 1}", f"deep/d{level}/{name}")
+        self.link("../../deep/d0", "exports/sd/deep")
+        self.commit()
+        self.assertIn("more than 256 symbolic links to read at a revision", self.check("exports/sd").stderr)
+
     def test_many_files(self):
         """git runs a few times for a folder, however many files it has."""
         for i in range(300):

@@ -10,9 +10,11 @@
 #include <filesystem>
 #include <system_error>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "src/api/pipeline_layouts.h"
 #include "src/base/limit_error.h"
 #include "src/base/platform/temporary_folder.h"
 #include "src/base/quote.h"
@@ -27,6 +29,22 @@ constexpr char kOwnFile[] = "pipeline.toml";
 bool IsRead(absl::string_view name) {
   return absl::EndsWith(name, ".onnx") || absl::EndsWith(name, ".json") ||
          absl::EndsWith(name, ".toml");
+}
+
+// A link without a suffix may lead to a folder.
+bool IsReadOrFolder(absl::string_view path) {
+  return IsRead(path) || !absl::StrContains(path.substr(path.rfind('/') + 1), '.');
+}
+
+// Whether exporters write a part of a pipeline to a folder of this name.
+bool IsPartFolder(absl::string_view name) {
+  constexpr absl::string_view kOthers[] = {"onnx", "scheduler", "transformer_2", "vae"};
+  if (absl::c_linear_search(kOthers, name)) return true;
+  return absl::c_any_of(PipelineLayouts(), [&](const Layout& layout) {
+    return absl::c_any_of(layout.parts, [&](const PartRule& part) {
+      return absl::StartsWith(part.files, absl::StrCat(name, "/"));
+    });
+  });
 }
 
 std::string FolderPart(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
@@ -138,14 +156,13 @@ absl::Status GitPipeline::LayFiles(std::vector<GitFile> files) {
 }
 
 absl::Status GitPipeline::LayFolder(const GitEntry& folder) {
-  ASSIGN_OR_RETURN(std::vector<GitFile> files, tree_.FilesBelow(folder));
-  bool has_stages = false;
+  ASSIGN_OR_RETURN(std::vector<GitFile> files, tree_.FilesBelow(folder, IsReadOrFolder));
+  const bool has_stages =
+      absl::c_any_of(files, [](const GitFile& file) { return file.name == kOwnFile; });
   std::vector<GitFile> read;
   for (GitFile& file : files) {
-    // It may be a folder with a part of the pipeline.
-    if (!file.fault.ok() && !absl::StrContains(file.name, '.')) return file.fault;
+    if (!file.fault.ok() && !has_stages && IsPartFolder(file.name)) return file.fault;
     if (!IsRead(file.name)) continue;
-    has_stages = has_stages || file.name == kOwnFile;
     file.name = absl::StrCat(folder.path, folder.path.empty() ? "" : "/", file.name);
     read.push_back(std::move(file));
   }

@@ -26,7 +26,8 @@
 namespace onnxflops::tools {
 namespace {
 
-constexpr size_t kMostLinks = 40;  // of a path, as in Linux
+constexpr size_t kMostLinks = 40;       // of a path, as in Linux
+constexpr size_t kMostFollowed = 256;  // below a folder: each takes some runs of git
 constexpr size_t kMostListed = size_t{1} << 25;
 constexpr size_t kMostTarget = 4096;
 
@@ -297,17 +298,17 @@ absl::StatusOr<std::string> GitTree::TargetOf(const GitEntry& link) {
   return git.ok && target.ok() ? *target : "";
 }
 
-absl::StatusOr<std::vector<GitFile>> GitTree::FilesBelow(const GitEntry& folder) {
-  std::vector<GitFile> files;
-  std::vector<std::string> within;
-  RETURN_IF_ERROR(AddBelow(folder, "", &within, &files));
-  return files;
+absl::StatusOr<std::vector<GitFile>> GitTree::FilesBelow(
+    const GitEntry& folder, absl::FunctionRef<bool(absl::string_view)> wanted) {
+  Listing listing = {wanted, {}, 0, {}};
+  RETURN_IF_ERROR(AddBelow(folder, "", &listing));
+  return std::move(listing.files);
 }
 
-// `within`: the folders that are being listed, as a link may lead to one of them.
 absl::Status GitTree::AddBelow(const GitEntry& folder, const std::string& before,
-                               std::vector<std::string>* within, std::vector<GitFile>* files) {
-  if (std::find(within->begin(), within->end(), folder.path) != within->end()) {
+                               Listing* listing) {
+  std::vector<std::string>& within = listing->within;
+  if (std::find(within.begin(), within.end(), folder.path) != within.end()) {
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(const GitRun git, RunGit(repositories_[folder.repository].folder,
@@ -315,32 +316,38 @@ absl::Status GitTree::AddBelow(const GitEntry& folder, const std::string& before
   if (!git.ok) return NotInThisClone(folder.shown);
   const absl::StatusOr<std::string> text = AllOf(git.output, kMostListed);
   constexpr size_t kMostFiles = 200'000;
-  if (!text.ok() || files->size() > kMostFiles) {
+  if (!text.ok() || listing->files.size() > kMostFiles) {
     return absl::OutOfRangeError(
         absl::StrCat(Escaped(folder.shown), ": too many files to read at a revision"));
   }
-  within->push_back(folder.path);
+  within.push_back(folder.path);
   std::vector<GitEntry> others;
   ForEachEntry(*text, [&](GitEntry entry) {
     const std::string name = entry.path;
+    if (!listing->wanted(name)) return;
     entry.path = Joined(folder.path, name);
     entry.shown = absl::StrCat(folder.shown, "/", name);
     entry.repository = folder.repository;
     if (entry.kind != GitEntry::Kind::kFile) return others.push_back(std::move(entry));
-    files->push_back({before + name, std::move(entry), absl::OkStatus()});
+    listing->files.push_back({before + name, std::move(entry), absl::OkStatus()});
   });
   for (const GitEntry& entry : others) {
+    if (++listing->followed > kMostFollowed) {
+      return absl::OutOfRangeError(absl::StrCat(Escaped(folder.shown), ": more than ",
+                                                kMostFollowed,
+                                                " symbolic links to read at a revision"));
+    }
     const std::string name = before + entry.shown.substr(folder.shown.size() + 1);
     const absl::StatusOr<GitEntry> found = Find(entry.path, entry.shown);
     // As in a checkout, a link to nothing is no file.
     if (absl::IsNotFound(found.status())) continue;
     if (found.ok() && found->is_folder()) {
-      RETURN_IF_ERROR(AddBelow(*found, name + "/", within, files));
+      RETURN_IF_ERROR(AddBelow(*found, name + "/", listing));
     } else {
-      files->push_back({name, found.ok() ? *found : entry, found.status()});
+      listing->files.push_back({name, found.ok() ? *found : entry, found.status()});
     }
   }
-  within->pop_back();
+  within.pop_back();
   return absl::OkStatus();
 }
 

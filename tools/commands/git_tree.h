@@ -13,6 +13,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
 namespace onnxflops::tools {
@@ -55,8 +56,10 @@ class GitTree {
   // InvalidArgument if it is outside the repository, or an object is not here.
   absl::StatusOr<GitEntry> Find(const std::string& path, const std::string& shown);
 
-  // The files below a folder, also behind links and in submodules. Errors: OutOfRange for too many.
-  absl::StatusOr<std::vector<GitFile>> FilesBelow(const GitEntry& folder);
+  // The files below a folder, also behind links and in submodules, whose names are wanted; those
+  // of links, too. Errors: OutOfRange for too many files or links.
+  absl::StatusOr<std::vector<GitFile>> FilesBelow(
+      const GitEntry& folder, absl::FunctionRef<bool(absl::string_view)> wanted);
 
   // Opens a file; the caller closes it. Of a Git LFS pointer, the object in the repository's store
   // is opened. Errors: InvalidArgument if an object is not here; OutOfRange above kMaxTextBytes.
@@ -81,8 +84,13 @@ class GitTree {
   absl::Status Load(size_t index, const std::vector<std::string>& paths, const std::string& shown);
   absl::StatusOr<GitEntry> Enter(const GitEntry& submodule, const std::string& shown);
   absl::StatusOr<std::string> TargetOf(const GitEntry& link);
-  absl::Status AddBelow(const GitEntry& folder, const std::string& before,
-                        std::vector<std::string>* within, std::vector<GitFile>* files);
+  struct Listing {
+    absl::FunctionRef<bool(absl::string_view)> wanted;
+    std::vector<std::string> within;  // folders that are being listed: a link may lead to one
+    size_t followed = 0;              // links
+    std::vector<GitFile> files;
+  };
+  absl::Status AddBelow(const GitEntry& folder, const std::string& before, Listing* listing);
   absl::StatusOr<int> OpenLfsObject(const std::string& object, const GitEntry& file);
   absl::Status NotInThisClone(const std::string& shown) const;
   absl::Status NotInRevision(const std::string& shown) const;

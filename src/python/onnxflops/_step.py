@@ -60,9 +60,8 @@ class StepWork:
         self.origins: dict[str, str] = {
             x["name"]: x["origin"]["value"] for x in document["symbols"] if x["origin"]["kind"] == "input"
         }
-        # Lengths with which the model was counted, and how often.
+        # Lengths with which the model was counted.
         self._fine: dict[str, int] = {}
-        self._asked = 0
         # The sizes that a configuration has learned positions for.
         self._most: dict[str, int] = {x["name"]: x["at_most"]["value"] for x in document["symbols"] if x.get("at_most", {}).get("value")}
         rows = [x for x in document["inputs"] if x.get("shape")]
@@ -180,10 +179,9 @@ class StepWork:
 
     def _refusal(self, symbol: str, size: int) -> str:
         """Why a file cannot run with this length, or "": it has no list of its positions, and fails where they end."""
-        if not isinstance(self._of, Model) or symbol != self.symbol(self._tokens) or self._asked >= 64:
+        if not isinstance(self._of, Model) or symbol != self.symbol(self._tokens):
             return ""
         try:
-            self._asked += 1
             count: Any = self._of.count
             count(**{symbol: size})
         except OnnxflopsError as fault:
