@@ -106,7 +106,7 @@ TEST(RecordTest, IsReadAsItWasWritten) {
       {FindRecordedQuantity("macs"), {Status::kLowerBound, 18'446'744'073'709'551'615U, ""}},
       {FindRecordedQuantity("bytes_read"), {Status::kOpen, 0, ">= 4*seq"}},
       {FindRecordedQuantity("bops"), {Status::kUnknown, 0, ""}},
-      {&kPeakActivations, {Status::kExact, 0, ""}}};
+      {FindRecordedQuantity("peak_activation_bytes"), {Status::kExact, 0, ""}}};
   record.limits = {{FindRecordedQuantity("flops"), absl::Int128Max()}};
   const std::string line = ToJsonLine(record);
   EXPECT_EQ(line.find('\n'), line.size() - 1);
