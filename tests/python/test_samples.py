@@ -12,6 +12,7 @@ import pytest
 from conftest import ROOT
 from training import Clock, configured, counts_macs
 
+import onnxflops
 from onnxflops.monitor import Perf
 
 RAGGED = json.loads((ROOT / "tests/data/config/ragged.json").read_text())
@@ -86,6 +87,15 @@ def test_samples_with_several_images_or_none(name, tmp_path):
         for given in ({"lengths": lengths, "grid_thw": grids}, {"cu_seqlens": [0, *itertools.accumulate(rows)], **flat}):
             clock.now += 1
             assert 2 * perf.step(**given)["perf/flops_per_second"] == flops(batch), batch
+
+
+def test_a_packed_row_has_the_tokens_of_its_images():
+    """Of 32 x 48 and 20 x 24 patches, four a token: 384 and 120 beside texts of 100 and 40."""
+    model, grids = onnxflops.load(ROOT / "tests/data/config/qwen2-5-vl"), [[1, 32, 48], [1, 20, 24]]
+    packed = model.count(lengths=[100, 40], packed=True, grid_thw=grids)
+    assert model.count(cu_seqlens=[0, 484, 644], grid_thw=grids).to_dict() == packed.to_dict()
+    with pytest.raises(onnxflops.InvalidError, match="sample 1: it has 300 tokens, and its image 384"):
+        model.count(cu_seqlens=[0, 300, 644], grid_thw=grids)
 
 
 def attention_macs(report):
