@@ -3,6 +3,8 @@
 // closed sum over its index. A formula holds for all sizes unless a size decides which nodes run.
 // So the stage is also counted at the values of the parameters, in the first and the last run of
 // its loop, and must agree. If it does not, a stage without a loop has the figures of that count.
+// Where sizes decide between branches of a model, these two do not stand for the others: all runs
+// must agree, and the figures hold at these numbers only.
 // Counts of one model at the same sizes are made once.
 //
 // The bound on the time of a loop is the larger one of two sums, arithmetic and memory, which is at
