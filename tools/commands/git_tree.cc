@@ -26,7 +26,7 @@
 namespace onnxflops::tools {
 namespace {
 
-constexpr size_t kMostLinks = 40;       // of a path, as in Linux
+constexpr size_t kMostLinks = 40;      // of a path, as in Linux
 constexpr size_t kMostFollowed = 256;  // below a folder: each takes some runs of git
 constexpr size_t kMostListed = size_t{1} << 25;
 constexpr size_t kMostTarget = 4096;
