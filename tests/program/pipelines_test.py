@@ -601,12 +601,12 @@ class WholeCalls(unittest.TestCase):
             self.assertEqual(call["flops_of_files"] - call["flops"], 2 * (more - unused), call)
 
     def test_real_sizes(self):
-        """SDXL, Stable Diffusion 3 medium, Flux dev and Stable Diffusion 1.5, at the sizes that they were published with."""
+        """SDXL, Stable Diffusion 3 medium, Flux dev and Stable Diffusion 1.5 and 2.1, at the sizes that they were published with."""
         calls, params, _ = self.hold("real_calls.json", "real_models.tar.xz")
-        self.assertEqual(len(calls), 5)
+        self.assertEqual(len(calls), 6)
         denoisers = {name: of.get("unet", of.get("transformer")) for name, of in params.items()}
         # As published with the weights.
-        self.assertEqual(denoisers, {"sd15": 859_520_964, "sdxl": 2_567_463_684, "sd3-medium": 2_028_328_000, "flux-dev": 11_901_408_320})
+        self.assertEqual(denoisers, {"sd15": 859_520_964, "sd21": 865_910_724, "sdxl": 2_567_463_684, "sd3-medium": 2_028_328_000, "flux-dev": 11_901_408_320})
 
 
 class DecoderParts(unittest.TestCase):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What whole calls of diffusers execute for models of their real sizes, by torch's FlopCounterMode on the device meta: Stable Diffusion 1.5, SDXL, Stable
-Diffusion 3 medium and Flux dev, from the prompt to the image. Writes FOLDER/real_calls.json, and the models as Optimum lays them out, without weights.
+"""What whole calls of diffusers execute for models of their real sizes, by torch's FlopCounterMode on the device meta: Stable Diffusion 1.5 and 2.1, SDXL,
+Stable Diffusion 3 medium and Flux dev, from the prompt to the image. Writes FOLDER/real_calls.json, and the models as Optimum lays them out, without weights.
 
   PYTHONPATH=... python3 tools/export/real_calls.py FOLDER [NAME...]      (torch 2.15.0, transformers 5.24.0, diffusers 0.42.1, onnxscript, onnxflops)
 
@@ -24,11 +24,13 @@ from whole_calls import LongTokenizer, Part, Tokenizer, write
 
 VAE = {"in_channels": 3, "out_channels": 3, "down_block_types": ["DownEncoderBlock2D"] * 4, "up_block_types": ["UpDecoderBlock2D"] * 4, "block_out_channels": [128, 256, 512, 512], "layers_per_block": 2}
 WIDE_VAE = {**VAE, "latent_channels": 16, "use_quant_conv": False, "use_post_quant_conv": False}  # of SD 3 and Flux
-# CLIP ViT-L/14 and OpenCLIP ViT-bigG/14, and T5 1.1 XXL.
+# CLIP ViT-L/14, OpenCLIP ViT-H/14 without its last layer, OpenCLIP ViT-bigG/14, and T5 1.1 XXL.
 CLIP_L = {"hidden_size": 768, "intermediate_size": 3072, "num_attention_heads": 12, "num_hidden_layers": 12, "vocab_size": 49408, "projection_dim": 768}
+CLIP_H = {"hidden_size": 1024, "intermediate_size": 4096, "num_attention_heads": 16, "num_hidden_layers": 23, "vocab_size": 49408, "projection_dim": 512, "hidden_act": "gelu"}
 CLIP_G = {"hidden_size": 1280, "intermediate_size": 5120, "num_attention_heads": 20, "num_hidden_layers": 32, "vocab_size": 49408, "projection_dim": 1280, "hidden_act": "gelu"}
 T5_XXL = {"d_model": 4096, "d_kv": 64, "d_ff": 10240, "num_layers": 24, "num_heads": 64, "vocab_size": 32128, "feed_forward_proj": "gated-gelu"}
 SD15_UNET = {"sample_size": 64, "cross_attention_dim": 768, "attention_head_dim": 8, "block_out_channels": [320, 640, 1280, 1280]}
+SD21_UNET = {**SD15_UNET, "sample_size": 96, "cross_attention_dim": 1024, "attention_head_dim": [5, 10, 20, 20], "use_linear_projection": True}
 SDXL_UNET = {
     "sample_size": 128, "cross_attention_dim": 2048, "attention_head_dim": [5, 10, 20], "block_out_channels": [320, 640, 1280], "down_block_types": ["DownBlock2D", "CrossAttnDownBlock2D", "CrossAttnDownBlock2D"],
     "up_block_types": ["CrossAttnUpBlock2D", "CrossAttnUpBlock2D", "UpBlock2D"], "transformer_layers_per_block": [1, 2, 10], "use_linear_projection": True, "addition_embed_type": "text_time",
@@ -59,10 +61,18 @@ def on_cpu(kind, **config):
         return Scheduler(**config)
 
 
-def sd15():
+def stable_diffusion(text, unet, scheduler, size):
     return diffusers.StableDiffusionPipeline(
-        vae=diffusers.AutoencoderKL(**VAE, latent_channels=4, sample_size=512), text_encoder=clip_text(CLIP_L), tokenizer=Tokenizer(), unet=diffusers.UNet2DConditionModel(**SD15_UNET),
-        scheduler=on_cpu(diffusers.PNDMScheduler, skip_prk_steps=True), safety_checker=None, feature_extractor=None, requires_safety_checker=False)
+        vae=diffusers.AutoencoderKL(**VAE, latent_channels=4, sample_size=size), text_encoder=clip_text(text), tokenizer=Tokenizer(), unet=diffusers.UNet2DConditionModel(**unet),
+        scheduler=scheduler, safety_checker=None, feature_extractor=None, requires_safety_checker=False)
+
+
+def sd15():
+    return stable_diffusion(CLIP_L, SD15_UNET, on_cpu(diffusers.PNDMScheduler, skip_prk_steps=True), 512)
+
+
+def sd21():
+    return stable_diffusion(CLIP_H, SD21_UNET, on_cpu(diffusers.DDIMScheduler, prediction_type="v_prediction"), 768)
 
 
 def sdxl():
@@ -83,10 +93,11 @@ def flux():
         text_encoder_2=t5_text(), tokenizer_2=LongTokenizer(), transformer=diffusers.FluxTransformer2DModel(**FLUX))
 
 
-MAKERS = {"sd15": sd15, "sdxl": sdxl, "sd3-medium": sd3, "flux-dev": flux}
+MAKERS = {"sd15": sd15, "sd21": sd21, "sdxl": sdxl, "sd3-medium": sd3, "flux-dev": flux}
 # Few steps: each one is the same work. All else is as each class assumes it, and as `onnxflops pipeline` does for its folder. PNDM has one more run than steps.
 CALLS = {
     "sd15": [({"size": 512, "num_inference_steps": 5}, {"steps": 6})],
+    "sd21": [({"size": 768, "num_inference_steps": 3}, {"steps": 3})],
     "sdxl": [({"size": 1024, "num_inference_steps": 1, "negative_prompt": "no"}, {"steps": 1, "negative_prompts": 1}), ({"size": 1024, "num_inference_steps": 2}, {"steps": 2})],
     "sd3-medium": [({"size": 1024, "num_inference_steps": 2}, {"steps": 2})],
     "flux-dev": [({"size": 1024, "num_inference_steps": 2}, {"steps": 2})],
@@ -161,7 +172,7 @@ def export_denoiser(pipe, folder):
     text = {0: "batch_size", 1: "sequence_length"}
     zeros = torch.zeros
     if isinstance(pipe, diffusers.StableDiffusionPipeline):
-        export(Part(pipe.unet, lambda p, x, t, text: p(x, t, text, return_dict=False)[0]), (zeros(2, 4, 64, 96), torch.tensor(1), zeros(2, 77, 768)), ["sample", "timestep", "encoder_hidden_states"],
+        export(Part(pipe.unet, lambda p, x, t, text: p(x, t, text, return_dict=False)[0]), (zeros(2, 4, 64, 96), torch.tensor(1), zeros(2, 77, pipe.unet.config.cross_attention_dim)), ["sample", "timestep", "encoder_hidden_states"],
                {"sample": sample, "encoder_hidden_states": one}, f"{folder}/unet/model.onnx")
     elif isinstance(pipe, diffusers.StableDiffusionXLPipeline):
         export(Part(pipe.unet, lambda p, x, t, text, embeds, ids: p(x, t, text, added_cond_kwargs={"text_embeds": embeds, "time_ids": ids}, return_dict=False)[0]),
