@@ -299,8 +299,8 @@ std::string LinearLayers::PackedExpertsText() const {
   }
   if (operators == 0) return "";
   return absl::StrCat("experts whose weights are packed into one tensor, and that get no adapter ",
-                      "(peft adapts them): ", experts.ToString(), ", in ", operators,
-                      operators == 1 ? " layer" : " layers");
+                      "(peft 0.21 adapts those of Mixtral, not of Qwen2-MoE): ", experts.ToString(),
+                      ", in ", operators, operators == 1 ? " layer" : " layers");
 }
 
 std::vector<const LinearLayer*> LinearLayers::AllLinear() const {
