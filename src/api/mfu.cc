@@ -170,6 +170,7 @@ class MfuMaker {
     FormulaParameters& of_step = facts_.parameters;
     of_step.tokens = OfStep(of_step.tokens);
     of_step.s2 = OfStep(of_step.s2);
+    length_ = of_step.t;
     for (const FormulaParameter& parameter : kFormulaParameters) {
       std::optional<Expr>& value = of_step.*parameter.value;
       const std::optional<Expr>& given = options_.parameters.*parameter.value;
@@ -177,8 +178,9 @@ class MfuMaker {
       if (!KnownSize(value)) value.reset();
     }
     if (options_.parameters.tokens) facts_.no_tokens.clear();
-    // A number of tokens given by the user assumes samples of one length.
-    const bool other = options_.parameters.tokens || options_.parameters.t;
+    // A number of tokens given by the user assumes samples of one length. A length beside samples
+    // is that which a program is configured to.
+    const bool other = options_.parameters.tokens || (options_.parameters.t && !sum_);
     if (!other || options_.parameters.s2) return;
     of_step.s2.reset();
     if (of_step.tokens && of_step.t) of_step.s2 = *of_step.tokens * *of_step.t;
@@ -416,20 +418,22 @@ class MfuMaker {
     const auto has = [&](absl::string_view name) {
       return std::find(reads.begin(), reads.end(), name) != reads.end();
     };
+    FormulaFacts facts = facts_;
+    const bool has_given_length = options_.parameters.t && !(sum_ && info.length.empty());
+    if (!has_given_length && KnownSize(length_)) facts.parameters.t = length_;
     for (const FormulaParameter& parameter : kFormulaParameters) {
-      const std::optional<int64_t> value = KnownSize(facts_.parameters.*parameter.value);
+      const std::optional<int64_t> value = KnownSize(facts.parameters.*parameter.value);
       if (!value || !has(parameter.name)) continue;
       formula.parameters.emplace_back(parameter.name, *value);
     }
-    absl::StatusOr<absl::int128> flops = ByFormula(info.formula, facts_);
+    absl::StatusOr<absl::int128> flops = ByFormula(info.formula, facts);
     if (absl::IsFailedPrecondition(flops.status())) {
       flops = absl::FailedPreconditionError(absl::StrCat(
           flops.status().message(),
           WithSettings(facts_.no_tokens.empty() ? " ({parameter NAME=N} gives it)"
                                                 : " ({parameter tokens=N} gives their number)")));
     }
-    // A length given by the user is that of all samples.
-    if (sum_ && flops.ok() && !options_.parameters.t) {
+    if (sum_ && flops.ok() && !has_given_length) {
       if (has("t")) formula.length_of = sum_->sizes().packed ? "row" : "longest sample";
       if (has("s2") && !options_.parameters.s2) formula.length_of = "each sample";
       formula.length_setting = std::string(info.length);
@@ -440,11 +444,11 @@ class MfuMaker {
 
   // The formula of one sequence, summed over the samples at their own lengths.
   void AddSummed(const FormulaInfo& info, MfuFormula formula, absl::int128 at_one_length) {
-    if (!of_each_ || options_.parameters.t || options_.parameters.tokens) return;
+    if (!of_each_ || options_.parameters.tokens) return;
     FormulaFacts facts = *of_each_;
     for (const FormulaParameter& parameter : kFormulaParameters) {
       const std::optional<Expr>& given = options_.parameters.*parameter.value;
-      if (given) facts.parameters.*parameter.value = given;
+      if (given && parameter.name != "t") facts.parameters.*parameter.value = given;
     }
     const absl::StatusOr<FormulaFlops> parts = PartsOfFormula(info.formula, facts);
     if (!parts.ok()) return;
@@ -561,9 +565,10 @@ class MfuMaker {
   std::optional<FormulaFacts> of_each_;  // the formulas' facts at the sizes of a sample
   std::optional<Expr> rectangle_;        // FLOPs of a training step including padding
   Report report_;
-  Backward backward_;    // without recomputation
-  Expr recomputed_ = 0;  // FLOPs executed in addition
-  FormulaFacts facts_;   // from FillParameters() on, the parameters are those of a step
+  Backward backward_;           // without recomputation
+  Expr recomputed_ = 0;         // FLOPs executed in addition
+  FormulaFacts facts_;          // from FillParameters() on, the parameters are those of a step
+  std::optional<Expr> length_;  // T as the model or its samples have it, whatever is given
   MfuReport out_;
 };
 
