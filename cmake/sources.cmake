@@ -285,6 +285,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/compare/compare_json.cc
   src/compare/compare_models.cc
   src/compare/compare_report.cc
+  src/compare/compare_samples.cc
   src/compare/compare_table.cc
   src/compare/report_as.cc
   src/estimate/estimate_report.cc
@@ -581,6 +582,7 @@ set(ONNXFLOPS_TOOLS_SOURCES
   tools/cli/write_file.cc
   tools/commands/audit.cc
   tools/commands/base_model.cc
+  tools/commands/base_pipeline.cc
   tools/commands/budget_files.cc
   tools/commands/check.cc
   tools/commands/class_arguments.cc

@@ -427,8 +427,9 @@ class SizedPipelines {
       sizes_.fixed.erase(name);
       sizes_.ranges.erase(name);
     }
-    if (!base) return FiguresOf(head);
-    return MakePipelineDiff(*std::move(base), std::move(head)).figures;
+    return (base ? MakePipelineDiff(*std::move(base), std::move(head))
+                 : MakePipelineDiff(std::move(head)))
+        .figures;
   }
 
  private:
@@ -494,7 +495,8 @@ absl::Status CheckPipeline(const CheckedPipeline& pipeline, const Budgets& all,
   if (!options.on_device) {
     ASSIGN_OR_RETURN(options.on_device, DeviceOf(all, run.devices));
   }
-  const Budgets budgets = BudgetsOf(all, pipeline.path, pipeline.path);
+  const Budgets budgets = BudgetsOf(
+      all, pipeline.path, pipeline.base_path.empty() ? pipeline.path : pipeline.base_path);
   RETURN_IF_ERROR(RequireEach(budgets, &RequirePipelineRule));
   if (!pipeline.has_base) RETURN_IF_ERROR(RequireNoBase(budgets, pipeline.path));
   std::vector<const BudgetSizes*> sets;

@@ -88,6 +88,7 @@ struct CheckedPipeline {
   std::string path;       // by which budgets know it
   bool has_base = false;  // otherwise rules that are relative are an error
   PipelineLoader base;    // null with has_base: it is new
+  std::string base_path;  // by which budgets know it as well; "": by no other
 };
 
 // The same of a pipeline; its stages are what modules are of a model. Errors: those of

@@ -326,13 +326,74 @@ absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
   return MakeReportAs(analysis.inference, analysis.counts, ReportOptionsOf(options), *convention);
 }
 
+namespace {
+
+const char* ErrorOf(const CompareReport& report) {
+  const char* error = report.ours.totals.error();
+  for (const ToolRow& tool : report.tools) {
+    for (const TermRow& term : tool.terms) error = error == nullptr ? term.amount.error() : error;
+    if (error == nullptr && tool.headline) error = tool.headline->error();
+  }
+  return error;
+}
+
+// A tool whose count follows no one formula, as of a file with open sizes that it takes for other
+// ones, has no sum: its figure at the first and the last sizes says so.
+absl::Status DropOtherFormulas(const Model& model, const CountOptions& given,
+                               const CompareRequest& request, const SampleSizes& samples,
+                               std::vector<ToolRow>* tools) {
+  CountOptions options = given;
+  options.samples.reset();
+  for (const SampleSizes::Row* row : {&samples.rows.front(), &samples.rows.back()}) {
+    for (size_t i = 0; i < samples.symbols.size(); ++i) {
+      options.bindings[samples.symbols[i]] = row->sizes[i];
+    }
+    if (!samples.count.empty()) options.bindings[samples.count] = 1;
+    ASSIGN_OR_RETURN(const CompareReport one, CompareTools(model, options, request));
+    for (size_t i = 0; i < tools->size(); ++i) {
+      ToolRow& tool = (*tools)[i];
+      const std::optional<Expr>& there = one.tools[i].headline;
+      if (!tool.headline && !there) continue;
+      if (tool.headline && there && tool.headline->Substitute(options.bindings) == *there) continue;
+      tool.standing = Standing::kNotApplicable;
+      tool.headline.reset();
+      tool.terms.clear();
+      tool.assumptions = {there ? "its count follows no one formula of the samples' sizes"
+                                : one.tools[i].assumptions[0]};
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<CompareReport> CompareSamples(const Model& model, const CountOptions& options,
+                                             const CompareRequest& request,
+                                             const ReportOptions& part) {
+  RETURN_IF_ERROR(RefuseWithSamples(model, options));
+  ASSIGN_OR_RETURN(const SampledAnalysis analysis, AnalyzeSamples(model, options));
+  ASSIGN_OR_RETURN(CompareReport report,
+                   MakeComparison(analysis.inference, analysis.counts, request, part));
+  if (!analysis.samples) {
+    report.ours.samples = SamplesOfRow(model, options);
+    return report;
+  }
+  RETURN_IF_ERROR(DropOtherFormulas(model, options, request, *analysis.samples, &report.tools));
+  SumOverSamples(SampleSum(*analysis.samples), &report);
+  const char* const error = ErrorOf(report);
+  if (error == nullptr) return report;
+  return LimitError(LimitOf(error),
+                    absl::StrCat(Escaped(model->path), ": a sum over the samples ", error));
+}
+
+}  // namespace
+
 absl::StatusOr<CompareReport> CompareTools(const Model& model, const CountOptions& options,
                                            const CompareRequest& request) {
-  ASSIGN_OR_RETURN(const RaisedAnalysis analysis,
-                   AnalyzeAtBounds(model, options, CausalCounting::kFull));
   ReportOptions part;
   part.module = options.module;
   part.no_grad = options.no_grad;
+  if (options.samples) return CompareSamples(model, options, request, part);
+  ASSIGN_OR_RETURN(const RaisedAnalysis analysis,
+                   AnalyzeAtBounds(model, options, CausalCounting::kFull));
   ASSIGN_OR_RETURN(CompareReport report,
                    MakeComparison(analysis.inference, analysis.counts, request, part));
   if (options.upper_bounds) SetRaised(analysis.raised, &report.ours);

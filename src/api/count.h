@@ -135,6 +135,8 @@ absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
 
 // The terms that lead from our count to other tools'. Errors also: NotFound for a name that no
 // convention has.
+// With samples, tools' figures are sums as ours are; a formula with one length for all tokens takes
+// the longest one.
 absl::StatusOr<CompareReport> CompareTools(const Model& model, const CountOptions& options,
                                            const CompareRequest& request);
 

@@ -334,9 +334,10 @@ absl::StatusOr<PipelineReport> CountPipeline(const Pipeline& pipeline, const Cou
 
 absl::StatusOr<PipelineComparison> ComparePipeline(const Pipeline& pipeline,
                                                    const CountOptions& options,
-                                                   const CompareRequest& request) {
+                                                   const CompareRequest& request,
+                                                   std::vector<std::string>* unknown) {
   SharedCounts known;
-  PipelineCounter counter(pipeline, options, &request, nullptr, &known);
+  PipelineCounter counter(pipeline, options, &request, unknown, &known);
   ASSIGN_OR_RETURN(PipelineReport report, counter.Count());
   return MakePipelineComparison(std::move(report), request, counter.TakeTools());
 }

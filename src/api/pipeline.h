@@ -30,10 +30,11 @@ absl::StatusOr<PipelineReport> CountPipeline(const Pipeline& pipeline, const Cou
 
 // What other tools count for each stage's model at its sizes, times its runs, and for all stages.
 // The terms of all stages have a row for each of them. Errors: those of CountPipeline; NotFound for
-// an unknown convention.
+// an unknown convention. With `unknown` not null, bindings that nothing has go there instead.
 absl::StatusOr<PipelineComparison> ComparePipeline(const Pipeline& pipeline,
                                                    const CountOptions& options,
-                                                   const CompareRequest& request);
+                                                   const CompareRequest& request,
+                                                   std::vector<std::string>* unknown = nullptr);
 
 // Compares two pipelines. A binding may fit only one of them. Errors: those of CountPipeline.
 absl::StatusOr<PipelineDiff> DiffPipelines(const Pipeline& base, const Pipeline& head,

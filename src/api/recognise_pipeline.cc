@@ -36,6 +36,7 @@
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
 #include "src/family/family.h"
+#include "src/pipeline/pipeline_file.h"
 #include "src/symbolic/symbol_name.h"
 
 namespace onnxflops {
@@ -581,7 +582,7 @@ absl::StatusOr<std::string> OfConfiguration(const std::string& folder, const std
 std::vector<std::string> FilesOfFolder(const std::string& folder) {
   std::vector<std::string> files;
   for (const char* const name : {kDiffusionIndex, kGenAiConfiguration, kConfiguration,
-                                 "generation_config.json", "pipeline.toml"}) {
+                                 "generation_config.json", kPipelineFile}) {
     files.push_back(absl::StrCat(folder, "/", name));
   }
   for (const std::string& name : DiffusionConfigurations()) {

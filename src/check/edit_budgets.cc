@@ -31,6 +31,7 @@
 #include "src/base/utf8.h"
 #include "src/check/limit_text.h"
 #include "src/graph/symbol_origin.h"
+#include "src/pipeline/pipeline_file.h"
 #include "src/render/format.h"
 #include "src/render/html_page.h"
 #include "src/report/memory_report.h"
@@ -146,6 +147,18 @@ std::string PipelineSections(const InitialPipeline& pipeline, absl::string_view 
 
 }  // namespace
 
+namespace {
+
+// The name of a file; of a pipeline.toml, which many folders have, with its folder.
+absl::string_view ShortNameOf(absl::string_view path) {
+  const absl::string_view name = report::FileNameOf(path);
+  absl::string_view folder = path.substr(0, path.size() - name.size());
+  if (name != kPipelineFile || !absl::ConsumeSuffix(&folder, "/") || folder == ".") return name;
+  return path.substr(path.size() - name.size() - 1 - report::FileNameOf(folder).size());
+}
+
+}  // namespace
+
 std::string InitialBudgets(absl::Span<const Report> reports, absl::string_view folder,
                            absl::Span<const InitialPipeline> pipelines) {
   std::string out = absl::StrCat(
@@ -174,10 +187,10 @@ std::string InitialBudgets(absl::Span<const Report> reports, absl::string_view f
     return out + InitialSections(reports[0], "");
   }
   std::map<absl::string_view, int> uses;
-  for (const Report& report : reports) ++uses[report::FileNameOf(report.model.path)];
-  for (const auto& [report, given] : pipelines) ++uses[report::FileNameOf(report.file)];
+  for (const Report& report : reports) ++uses[ShortNameOf(report.model.path)];
+  for (const auto& [report, given] : pipelines) ++uses[ShortNameOf(report.file)];
   const auto prefix = [&](absl::string_view path) {
-    const absl::string_view name = report::FileNameOf(path);
+    const absl::string_view name = ShortNameOf(path);
     absl::ConsumePrefix(&path, "./");
     absl::ConsumePrefix(&path, folder);
     return absl::StrCat("models.", TomlString(uses[name] == 1 ? name : path), ".");

@@ -34,6 +34,7 @@
 #include "src/base/status_macros.h"
 #include "src/check/limit_text.h"
 #include "src/diff/diff_parts.h"
+#include "src/pipeline/pipeline_file.h"
 #include "src/pipeline/pipeline_report.h"
 #include "src/render/format.h"
 #include "src/render/known.h"
@@ -638,8 +639,9 @@ int64_t CheckReport::Count(Verdict verdict) const {
                        [&](const Judgement& j) { return j.verdict == verdict; });
 }
 
-bool IsForModel(absl::string_view models, absl::string_view path) {
-  absl::ConsumePrefix(&models, "./");
+namespace {
+
+bool MatchesPathOrEnd(absl::string_view models, absl::string_view path) {
   if (models.empty() || MatchesGlob(models, path)) return true;
   for (size_t slash = path.find('/'); slash != absl::string_view::npos;) {
     path.remove_prefix(slash + 1);
@@ -647,6 +649,16 @@ bool IsForModel(absl::string_view models, absl::string_view path) {
     slash = path.find('/');
   }
   return false;
+}
+
+}  // namespace
+
+bool IsForModel(absl::string_view models, absl::string_view path) {
+  absl::ConsumePrefix(&models, "./");
+  if (MatchesPathOrEnd(models, path)) return true;
+  // "a/pipeline.toml" is the pipeline of the folder a.
+  return absl::ConsumeSuffix(&path, kPipelineFile) && absl::ConsumeSuffix(&path, "/") &&
+         MatchesPathOrEnd(models, path);
 }
 
 absl::Status Judge(const Budgets& budgets, const BudgetSizes* sizes, const Diff& diff,

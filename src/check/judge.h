@@ -101,7 +101,8 @@ Judgement ModelError(const absl::Status& status);
 absl::Status AddReport(CheckReport part, CheckReport* report);
 
 // True if the pattern of a [models] section matches a file: by its name, its path, or the end of
-// its path from any folder on ("a/m.onnx" matches "x/a/m.onnx").
+// its path from any folder on ("a/m.onnx" matches "x/a/m.onnx"). A pipeline.toml
+// is also matched by the name of its folder.
 bool IsForModel(absl::string_view models, absl::string_view path);
 
 }  // namespace onnxflops

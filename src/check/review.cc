@@ -42,6 +42,7 @@ using report::MarkdownCode;
 
 constexpr size_t kMaxTableBytes = kMaxCommentBytes / 3;
 constexpr size_t kRoomOfScript = 2000;
+constexpr size_t kMostIdle = 20;
 constexpr char kMarker[] = "<!-- onnxflops:review -->\n";
 constexpr char kLeftOut[] = "\nWhat did not fit is left out: onnxflops check prints all of it.\n";
 
@@ -194,6 +195,11 @@ std::string Headline(const Review& review) {
   if (fixed > 0) parts.push_back(absl::StrCat("open sizes now fixed in ", Plural(fixed, "model")));
   if (fresh > 0) parts.push_back(Plural(fresh, "new model"));
   if (gone > 0) parts.push_back(absl::StrCat(Plural(gone, "model"), " gone"));
+  if (!review.idle_budgets.empty()) {
+    parts.push_back(absl::StrCat("budgets of ",
+                                 Plural(static_cast<int64_t>(review.idle_budgets.size()), "name"),
+                                 " without a model"));
+  }
   if (errors + changed + fresh + renamed + both + gone == 0)
     parts.emplace_back("no model changed its cost");
   return absl::StrCat("**onnxflops: ", absl::StrJoin(parts, "; "), "**\n");
@@ -280,8 +286,8 @@ std::string SidesOf(const diff::TotalTexts& texts) {
 
 // Bytes of the parameters; empty if they changed by the same percentage as their number.
 diff::TotalTexts BytesOfParams(const Diff& diff) {
-  const diff::TotalTexts params = diff::TextsOfTotal(diff, QuantityOf(&Amounts::params));
-  const diff::TotalTexts bytes = diff::TextsOfTotal(diff, QuantityOf(&Amounts::param_bytes));
+  const diff::TotalTexts params = diff::TextsOf(diff, QuantityOf(&Amounts::params));
+  const diff::TotalTexts bytes = diff::TextsOf(diff, QuantityOf(&Amounts::param_bytes));
   return diff.has_base && params.change != bytes.change ? bytes : diff::TotalTexts();
 }
 
@@ -299,9 +305,7 @@ std::vector<std::string> LimitedChanges(const ReviewedModel& model) {
                           !absl::c_linear_search(seen, j.quantity);
       if (!listed) continue;
       seen.push_back(j.quantity);
-      const diff::TotalTexts texts = j.quantity == &kPeakActivations
-                                         ? diff::TextsOfPeak(diff)
-                                         : diff::TextsOfTotal(diff, *j.quantity);
+      const diff::TotalTexts texts = diff::TextsOf(diff, *j.quantity);
       if (texts.change.empty()) continue;
       changes.push_back(absl::StrCat(j.quantity->title, " ", Unbroken(texts.change)));
     }
@@ -314,14 +318,14 @@ std::vector<std::string> LimitedChanges(const ReviewedModel& model) {
 std::array<std::string, 2> CostInWords(const ReviewedModel& model) {
   const Diff& diff = *model.diff;
   const Quantity& integers = QuantityOf(&Amounts::int_ops);
-  const diff::TotalTexts flops = diff::TextsOfTotal(diff, kQuantities[0]);
+  const diff::TotalTexts flops = diff::TextsOf(diff, kQuantities[0]);
   std::string sides = SidesOf(flops);
   std::vector<std::string> changes;
   std::vector<std::string> limited = LimitedChanges(model);
   if (!flops.change.empty()) {
     changes.push_back(absl::StrCat(limited.empty() ? "" : "FLOPs ", Unbroken(flops.change)));
   }
-  const diff::TotalTexts ints = diff::TextsOfTotal(diff, integers);
+  const diff::TotalTexts ints = diff::TextsOf(diff, integers);
   const bool are_known = !absl::StrContains(ints.sides, "unknown");
   if (diff.has_base && !ints.change.empty() && are_known) {
     absl::StrAppend(&sides, "; ", integers.title, " ", SidesOf(ints));
@@ -346,10 +350,17 @@ std::array<std::string, 2> CostInWords(const ReviewedModel& model) {
 
 // Parameters, and their bytes where these changed otherwise, as by quantisation.
 std::string ParamsInWords(const Diff& diff) {
-  const diff::TotalTexts params = diff::TextsOfTotal(diff, QuantityOf(&Amounts::params));
+  const diff::TotalTexts params = diff::TextsOf(diff, QuantityOf(&Amounts::params));
   const diff::TotalTexts bytes = BytesOfParams(diff);
   if (bytes.change.empty()) return SidesOf(params);
   return absl::StrCat(SidesOf(params), " (", SidesOf(bytes), ")");
+}
+
+// The peak of activations; of a pipeline, which has none, its memory.
+std::string MemoryInWords(const Diff& diff) {
+  const diff::TotalTexts memory = diff::TextsOf(diff, kPipelineMemory);
+  if (memory.sides.empty()) return SidesOf(diff::TextsOf(diff, kPeakActivations));
+  return absl::StrCat(kPipelineMemory.title, " ", SidesOf(memory));
 }
 
 // Verdict and change come first, because a narrow screen shows only these.
@@ -362,7 +373,7 @@ TextTable::Row RowOf(const ReviewedModel& model, bool has_verdicts) {
   if (model.diff) {
     const auto [flops, change] = CostInWords(model);
     figures = {model.is_gone ? "gone" : change, flops, ParamsInWords(*model.diff),
-               SidesOf(diff::TextsOfPeak(*model.diff))};
+               MemoryInWords(*model.diff)};
   }
   row.cells.insert(row.cells.end(), figures.begin(), figures.end());
   return row;
@@ -397,6 +408,16 @@ bool HasSeveralBudgets(const Review& review) {
   });
 }
 
+// The sizes that the rules of a pipeline are judged at, if [at] gives other ones than its file.
+std::string SizesOfRules(const ReviewedModel& model) {
+  std::vector<std::string> sizes;
+  if (!model.pipeline) return "";
+  for (const Judgement& j : model.check.judgements) {
+    if (!j.at.empty() && !absl::c_linear_search(sizes, j.at)) sizes.push_back(j.at);
+  }
+  return absl::StrJoin(sizes, "; ");
+}
+
 // A model's own part: failures, then changes.
 std::string PartOf(const ReviewedModel& model, const Review& review, size_t room, bool* complete) {
   std::string out = absl::StrCat("\n", CommentTitle(*model.diff));
@@ -416,6 +437,9 @@ std::string PartOf(const ReviewedModel& model, const Review& review, size_t room
                        fact.head.value_or("none")));
     }
   }
+  if (const std::string sizes = SizesOfRules(model); !sizes.empty()) {
+    add(absl::StrCat("budgets are judged at ", sizes, ", the change at the numbers of the file"));
+  }
   if (HasSeveralBudgets(review) && !model.check.budgets.empty()) {
     add(absl::StrCat("held to ", model.check.budgets));
   }
@@ -431,7 +455,7 @@ std::string PartOf(const ReviewedModel& model, const Review& review, size_t room
       }
     }
   }
-  const diff::TotalTexts time = diff::TextsOfTotal(*model.diff, QuantityOf(&Amounts::time_bound));
+  const diff::TotalTexts time = diff::TextsOf(*model.diff, QuantityOf(&Amounts::time_bound));
   if (!time.change.empty()) {
     add(absl::StrCat("time bound on ", model.device, ": ", time.sides, ", ", time.change));
   }
@@ -439,7 +463,10 @@ std::string PartOf(const ReviewedModel& model, const Review& review, size_t room
     *complete = false;
     return "";
   }
-  const std::string details = CommentDetails(*model.diff, review.view, room - out.size(), complete);
+  room -= out.size();
+  const std::string details =
+      model.pipeline ? CommentDetails(*model.pipeline, review.view.exact, room, complete)
+                     : CommentDetails(*model.diff, review.view, room, complete);
   // The details may begin with a list. It continues the list above.
   absl::string_view rest = details;
   if (*gap == '\0' && absl::StartsWith(rest, "\n- ")) rest.remove_prefix(1);
@@ -452,6 +479,11 @@ std::string ToComment(const Review& review) {
   const std::vector<const ReviewedModel*> shown = WorstFirst(review);
   bool complete = true;
   std::string out = absl::StrCat(kMarker, Headline(review));
+  const char* gap = "\n";
+  for (size_t i = 0; i < std::min(review.idle_budgets.size(), kMostIdle); ++i) {
+    absl::StrAppend(&out, gap, "- ", MarkdownCode(review.idle_budgets[i]), "\n");
+    gap = "";
+  }
   if (shown.empty()) return out;
   out += Table(review, shown, &complete);
   const auto others = static_cast<int64_t>(review.models.size() - shown.size());

@@ -14,6 +14,7 @@
 #include "src/check/judge.h"
 #include "src/diff/diff_writers.h"
 #include "src/diff/model_diff.h"
+#include "src/diff/pipeline_diff.h"
 
 namespace onnxflops {
 
@@ -26,12 +27,14 @@ struct ReviewedModel {
   std::string device;        // device of the time bound in `diff`, "b200, bf16"; or ""
   // True if rules apply only to its old path, so that it has none after the merge.
   bool loses_budgets = false;
+  std::optional<PipelineDiff> pipeline = {};  // of a pipeline: its figures are `diff`
 };
 
 struct Review {
   std::vector<ReviewedModel> models;
   bool has_budgets = false;
   DiffViewOptions view;
+  std::vector<std::string> idle_budgets = {};  // names in them that no model has, a text each
 };
 
 // The verdict, a table of models that changed or failed with the worst first, and below it the

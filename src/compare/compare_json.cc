@@ -13,6 +13,7 @@
 #include "src/render/known.h"
 #include "src/report/json_parts.h"
 #include "src/report/reference_sizes.h"
+#include "src/report/samples_report.h"
 #include "src/report/summary.h"
 
 namespace onnxflops {
@@ -38,7 +39,7 @@ void WriteTerm(const TermRow& term, const CompareRequest& request, JsonWriter* j
   json->BeginObject();
   json->Key("name").String(term.name);
   json->Key("reason").String(term.reason);
-  if (request.by_module) {
+  if (request.by_module || !term.module.empty()) {
     json->Key("module");
     if (term.of_model) {
       json->Null();
@@ -104,6 +105,9 @@ void WriteComparison(const CompareReport& report, JsonWriter* json) {
   if (!report.ours.part.empty()) json->Key("part").String(report.ours.part);
   if (!report.ours.raised.empty()) report::WriteRaised(report.ours.raised, json);
   json->Key("lower_bound").Bool(report.ours.totals.lower_bound);
+  if (report.ours.samples) {
+    report::WriteSamples(*report.ours.samples, report.ours.totals.lower_bound, json);
+  }
   json->Key("conventions").BeginArray();
   for (const ToolRow& tool : report.tools) {
     compare::WriteTool(tool, report.request, report.ours.totals.lower_bound, json);
@@ -167,7 +171,9 @@ std::string ListConventionsAsJson() {
   return json.TakeText();
 }
 
-std::string ToHtml(const CompareReport& report) {
+std::string ToHtml(const CompareReport& report) { return compare::Page(report, {}); }
+
+std::string compare::Page(const CompareReport& report, const std::vector<std::string>& stages) {
   JsonWriter json;
   json.BeginObject();
   json.Key("compare");
@@ -178,9 +184,13 @@ std::string ToHtml(const CompareReport& report) {
   for (const auto& [name, size] : report::ReferenceSizes(report.ours)) json.Key(name).Int(size);
   json.EndObject();
   report::WriteSymbols(report.ours.symbols, &json);
-  json.Key("inputs").BeginArray();
-  for (const std::string& text : report::InputTexts(report.ours)) json.String(text);
-  json.EndArray();
+  WriteTexts("inputs", report::InputTexts(report.ours), &json);
+  WriteTexts("stages", stages, &json);
+  WriteTexts("samples",
+             report.ours.samples
+                 ? report::SampleTexts(*report.ours.samples, report.ours.totals.lower_bound)
+                 : std::vector<std::string>(),
+             &json);
   json.EndObject();
   return report::FoldedHtmlPage(report::FileNameOf(report.ours.model.path), "compare",
                                 json.TakeText());

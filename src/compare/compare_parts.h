@@ -2,6 +2,9 @@
 #ifndef ONNXFLOPS_SRC_COMPARE_COMPARE_PARTS_H_
 #define ONNXFLOPS_SRC_COMPARE_COMPARE_PARTS_H_
 
+#include <string>
+#include <vector>
+
 #include "absl/types/span.h"
 #include "src/compare/compare_report.h"
 #include "src/render/document.h"
@@ -19,6 +22,8 @@ TextTable CsvTable(absl::Span<const CompareReport> reports, bool waterfalls);
 // A convention in JSON. `lower_bound`: of our count.
 void WriteTool(const ToolRow& tool, const CompareRequest& request, bool lower_bound,
                report::JsonWriter* json);
+// The page; of a pipeline with what its stages run.
+std::string Page(const CompareReport& report, const std::vector<std::string>& stages);
 
 }  // namespace onnxflops::compare
 

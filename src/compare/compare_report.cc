@@ -70,16 +70,6 @@ TermRow Describe(const ModelData& model, ComparedTerm term, bool node_names) {
   return row;
 }
 
-// The largest first, at the sizes that are shown.
-void SortTerms(const report::ReferenceValues& values, std::vector<TermRow>* terms) {
-  const auto size = [&](const TermRow& term) {
-    const absl::int128 value = values.Of(term.amount).value_or(0);
-    return value < 0 ? -value : value;
-  };
-  absl::c_stable_sort(*terms,
-                      [&](const TermRow& a, const TermRow& b) { return size(a) > size(b); });
-}
-
 ToolRow Describe(const ModelData& model, Comparison comparison, bool node_names) {
   ToolRow row;
   row.convention = comparison.convention;
@@ -134,6 +124,16 @@ const char* ErrorOf(const ToolRow& row) {
 
 }  // namespace
 
+void SortTerms(const Report& ours, std::vector<TermRow>* terms) {
+  const report::ReferenceValues values(ours);
+  const auto size = [&](const TermRow& term) {
+    const absl::int128 value = values.Of(term.amount).value_or(0);
+    return value < 0 ? -value : value;
+  };
+  absl::c_stable_sort(*terms,
+                      [&](const TermRow& a, const TermRow& b) { return size(a) > size(b); });
+}
+
 absl::string_view UnitName(Unit unit) {
   return unit == Unit::kMac ? "MACs" : unit == Unit::kFlop ? "FLOPs" : "activations";
 }
@@ -181,7 +181,6 @@ absl::StatusOr<CompareReport> MakeComparison(const Inference& inference, const C
     return compare.part == nullptr ? std::move(ledger)
                                    : LedgerOfPart(&evidence, convention.unit, ledger, part);
   };
-  const report::ReferenceValues values(report.ours);
   Ledger from_ledger;
   if (from != nullptr) from_ledger = ledger_of(*from);
   for (const Convention* convention : conventions) {
@@ -190,7 +189,7 @@ absl::StatusOr<CompareReport> MakeComparison(const Inference& inference, const C
                                             : CompareBetween(&evidence, *from, from_ledger,
                                                              *convention, ledger, compare);
     report.tools.push_back(Describe(model, std::move(comparison), request.node_names));
-    SortTerms(values, &report.tools.back().terms);
+    SortTerms(report.ours, &report.tools.back().terms);
     AddLowerBound(report.ours, &report.tools.back());
     if (report.tools.back().headline) text.Add(*report.tools.back().headline);
     for (const TermRow& term : report.tools.back().terms) text.Add(term.amount);

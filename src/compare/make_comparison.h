@@ -3,10 +3,13 @@
 #ifndef ONNXFLOPS_SRC_COMPARE_MAKE_COMPARISON_H_
 #define ONNXFLOPS_SRC_COMPARE_MAKE_COMPARISON_H_
 
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "src/compare/compare_report.h"
 #include "src/report/make_report.h"
 #include "src/report/report.h"
+#include "src/symbolic/sample_sum.h"
 
 namespace onnxflops {
 
@@ -30,6 +33,12 @@ absl::StatusOr<Report> MakeReportAs(const Inference& inference, const Counts& co
 absl::StatusOr<CompareReport> MakeComparison(const Inference& inference, const Counts& counts,
                                              const CompareRequest& request,
                                              const ReportOptions& options);
+
+// Replaces all amounts by their sums over the samples, also those of our count.
+void SumOverSamples(const SampleSum& sum, CompareReport* report);
+
+// The largest first, at the sizes that are shown.
+void SortTerms(const Report& ours, std::vector<TermRow>* terms);
 
 }  // namespace onnxflops
 

@@ -42,8 +42,8 @@ const char* ReasonOfLinear(Formula formula) {
              "layer, "
              "whatever layers there are; layers that predict further tokens, and no router";
     default:
-      return "6 for every parameter and token: biases, norms and positions as well, an output "
-             "layer only if the file holds it apart from the embedding";
+      return "6 for every parameter and token: biases and norms as well, an output layer only if "
+             "the file holds it apart from the embedding";
   }
 }
 

@@ -16,6 +16,7 @@
 #include "src/render/html_page.h"
 #include "src/render/json_writer.h"
 #include "src/report/html_tree.h"
+#include "src/report/json_parts.h"
 
 namespace onnxflops {
 namespace {
@@ -70,12 +71,6 @@ struct StageTexts {
   std::optional<PeakDiff> memory;
 };
 
-void WriteTexts(const char* key, const std::vector<std::string>& texts, report::JsonWriter* json) {
-  json->Key(key).BeginArray();
-  for (const std::string& text : texts) json->String(text);
-  json->EndArray();
-}
-
 void WriteLowerBounds(const PeakDiff& peak, report::JsonWriter* json) {
   json->Key("peak_lower_bounds").BeginArray(report::kOneLine);
   json->Bool(peak.base_lower_bound);
@@ -88,12 +83,9 @@ void WriteStageTexts(const StageTexts& texts, report::JsonWriter* json) {
   WriteTexts("words", texts.words, json);
   WriteTexts("notes", texts.notes, json);
   if (!texts.memory) return;
-  const PeakDiff& memory = *texts.memory;
   json->Key("memory");
-  diff::WriteChange(
-      {kPipelineMemory, memory.base, memory.base_lower_bound, memory.head, memory.head_lower_bound},
-      /*sign=*/true, json);
-  WriteLowerBounds(memory, json);
+  diff::WriteChange(diff::SidesOfPeak(kPipelineMemory, *texts.memory), /*sign=*/true, json);
+  WriteLowerBounds(*texts.memory, json);
 }
 
 // `stages`: of pipelines; of models null.

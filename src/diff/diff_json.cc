@@ -186,10 +186,7 @@ void WriteDiff(const Diff& diff, JsonWriter* out, JsonWriter::Layout layout) {
   WriteChanges(diff, diff.modules[0], /*weights=*/true, /*signs=*/true, &json);
   if (diff.peak) {
     json.Key(kPeakActivations.key);
-    const PeakDiff& peak = *diff.peak;
-    WriteChange(
-        {kPeakActivations, peak.base, peak.base_lower_bound, peak.head, peak.head_lower_bound},
-        /*sign=*/true, &json);
+    WriteChange(SidesOfPeak(kPeakActivations, *diff.peak), /*sign=*/true, &json);
   }
   json.EndObject();
   WriteFacts("facts", diff.facts, &json);

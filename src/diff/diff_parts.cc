@@ -28,6 +28,7 @@
 #include "src/base/limits.h"
 #include "src/base/setting.h"
 #include "src/diff/diff_rows.h"
+#include "src/pipeline/pipeline_report.h"
 #include "src/render/format.h"
 #include "src/render/known.h"
 #include "src/render/numbered_name.h"
@@ -223,6 +224,10 @@ Sides SidesOf(const DiffPart& part, const Quantity& q) {
   return {q, part.BaseOf(q), part.base_lower_bound, part.HeadOf(q), part.head_lower_bound};
 }
 
+Sides SidesOfPeak(const Quantity& q, const PeakDiff& peak) {
+  return {q, peak.base, peak.base_lower_bound, peak.head, peak.head_lower_bound};
+}
+
 void AddFigures(const Diff& diff, const Sides& s, bool exact, std::vector<std::string>* cells) {
   if (!diff.has_base) {
     cells->push_back(KnownText(s.head_known, FigureText(diff, s.head, s.q, exact)));
@@ -406,12 +411,8 @@ TextTable TotalsTable(const Diff& diff, const DiffViewOptions& options) {
     table.rows.push_back(std::move(row));
   }
   if (diff.peak) {
-    const PeakDiff& peak = *diff.peak;
     TextTable::Row row = {{std::string(kPeakActivations.title)}};
-    AddFigures(
-        diff,
-        Sides(kPeakActivations, peak.base, peak.base_lower_bound, peak.head, peak.head_lower_bound),
-        options.exact, &row.cells);
+    AddFigures(diff, SidesOfPeak(kPeakActivations, *diff.peak), options.exact, &row.cells);
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -419,7 +420,7 @@ TextTable TotalsTable(const Diff& diff, const DiffViewOptions& options) {
 
 namespace {
 
-TotalTexts TextsOf(const Diff& diff, const Sides& s) {
+TotalTexts TextsOfSides(const Diff& diff, const Sides& s) {
   const std::string base = KnownText(s.base_known, FigureText(diff, s.base, s.q, false));
   const std::string head = KnownText(s.head_known, FigureText(diff, s.head, s.q, false));
   if (!diff.has_base) return {head, "new"};
@@ -434,16 +435,13 @@ TotalTexts TextsOf(const Diff& diff, const Sides& s) {
 
 }  // namespace
 
-TotalTexts TextsOfTotal(const Diff& diff, const Quantity& q) {
+TotalTexts TextsOf(const Diff& diff, const Quantity& q) {
+  if (q.key == kPeakActivations.key || q.key == kPipelineMemory.key) {
+    const std::optional<PeakDiff>& peak = q.key == kPipelineMemory.key ? diff.memory : diff.peak;
+    return peak ? TextsOfSides(diff, SidesOfPeak(q, *peak)) : TotalTexts();
+  }
   if (!absl::c_linear_search(diff.quantities, &q)) return {};
-  return TextsOf(diff, SidesOf(diff.modules[0], q));
-}
-
-TotalTexts TextsOfPeak(const Diff& diff) {
-  if (!diff.peak) return {};
-  const PeakDiff& peak = *diff.peak;
-  return TextsOf(diff, Sides(kPeakActivations, peak.base, peak.base_lower_bound, peak.head,
-                             peak.head_lower_bound));
+  return TextsOfSides(diff, SidesOf(diff.modules[0], q));
 }
 
 std::vector<std::string> ChangeFormulas(const Diff& diff, const DiffViewOptions& options) {

@@ -37,6 +37,7 @@ struct Sides {
   report::Known change(const Diff& diff) const;
 };
 Sides SidesOf(const DiffPart& part, const Quantity& q);
+Sides SidesOfPeak(const Quantity& q, const PeakDiff& peak);
 // The cells of a quantity: base, head, change, percent. A new model has only the head.
 void AddFigures(const Diff& diff, const Sides& sides, bool exact, std::vector<std::string>* cells);
 void AddFigureColumns(const Diff& diff, const Quantity& q, TextTable* table);
@@ -57,13 +58,13 @@ std::vector<std::string> ComparedTexts(const Diff& diff);
 // The first size that differs between the models, as the reason why their figures are for different
 // work; "" if none does.
 std::string WhyOtherWork(const Diff& diff);
-// A quantity of the whole models: "8.2 G -> 8.4 G", or "8.2 G" if it is equal or there is no base.
-// And its change: "+2.5 %", "new", or "" if there is none. "" for an unknown quantity.
+// A quantity of the whole models, or a peak of memory: "8.2 G -> 8.4 G", or "8.2 G" if it is equal
+// or there is no base. And its change: "+2.5 %", "new", or "" if there is none. "" for what the
+// diff does not have.
 struct TotalTexts {
   std::string sides, change;
 };
-TotalTexts TextsOfTotal(const Diff& diff, const Quantity& q);
-TotalTexts TextsOfPeak(const Diff& diff);
+TotalTexts TextsOf(const Diff& diff, const Quantity& q);
 // A row per quantity that any of the models has.
 TextTable TotalsTable(const Diff& diff, const DiffViewOptions& options);
 // Formulas of changes that depend on open sizes: "FLOPs = +8 G*batch - 8 G, never less".

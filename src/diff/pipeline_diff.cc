@@ -11,6 +11,8 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "fmt/format.h"
 #include "src/base/setting.h"
 #include "src/diff/comment.h"
 #include "src/diff/diff_parts.h"
@@ -27,6 +29,7 @@ namespace {
 using diff::AddFigures;
 using diff::Sides;
 using diff::SidesOf;
+using diff::SidesOfPeak;
 using report::JsonWriter;
 using report::Known;
 using report::KnownField;
@@ -186,9 +189,6 @@ class PipelineDiffMaker {
   PipelineDiff& diff_;
 };
 
-Sides SidesOfPeak(const Quantity& q, const PeakDiff& peak) {
-  return {q, peak.base, peak.base_lower_bound, peak.head, peak.head_lower_bound};
-}
 Sides SidesOfRuns(const PipelineStageDiff& stage) {
   return {kRuns, stage.base_runs, false, stage.head_runs, false};
 }
@@ -220,6 +220,20 @@ void AddChanges(const PipelineDiff& diff, const ModuleDiff& m, const std::option
   }
 }
 
+// A row if the stage runs with another probability.
+void AddProbability(const PipelineDiff& diff, const ModuleDiff& m, TextTable* table) {
+  const PipelineStageCost *const base = StageOf(&diff.base, m.path), *const head = StageOf(
+                                                                         &diff.head, m.path);
+  if (base == nullptr || head == nullptr) return;
+  const auto value = [](const Share& share) {
+    return static_cast<double>(share.part) / static_cast<double>(share.whole);
+  };
+  const double before = value(base->probability), after = value(head->probability);
+  if (before == after) return;
+  table->rows.push_back(
+      {{"probability", fmt::format("{:.4g}", before), fmt::format("{:.4g}", after), "", ""}, 1});
+}
+
 TextTable ChangeTable(const PipelineDiff& diff, bool exact) {
   const Quantity& flops = QuantityOf(&Amounts::flops);
   TextTable table;
@@ -237,6 +251,7 @@ TextTable ChangeTable(const PipelineDiff& diff, bool exact) {
     if (stage.base_runs != stage.head_runs) {
       AddFigureRow(diff, "runs", 1, SidesOfRuns(stage), /*exact=*/true, &table);
     }
+    AddProbability(diff, m, &table);
     AddChanges(diff, m, stage.peak, kPeakActivations, exact, &table);
   }
   AddFigureRow(diff, AllStages(), 0, SidesOf(diff.figures.modules[0], flops), exact, &table);
@@ -303,10 +318,12 @@ PipelineDiff MakePipelineDiff(PipelineReport base, PipelineReport head) {
   return diff;
 }
 
-Diff FiguresOf(const PipelineReport& report) {
+PipelineDiff MakePipelineDiff(PipelineReport head) {
   PipelineDiff diff;
-  PipelineDiffMaker(nullptr, report, &diff).Make();
-  return std::move(diff.figures);
+  diff.head = std::move(head);
+  PipelineDiffMaker(nullptr, diff.head, &diff).Make();
+  diff.memory = diff.figures.memory;
+  return diff;
 }
 
 Document ToDocument(const PipelineDiff& diff, bool exact) {
@@ -393,13 +410,56 @@ std::string ToJson(const PipelineDiff& diff) {
   return json.TakeText();
 }
 
-std::string ToComment(const PipelineDiff& diff, bool exact) {
-  std::string out = absl::StrCat(CommentMarker("diff", diff.head.file), CommentTitle(diff.figures));
+namespace {
+
+// The numbers that both pipelines have, then those that differ, and warnings about the figures.
+std::string FactsOf(const PipelineDiff& diff) {
+  const auto number = [](const PipelineReport& report, const std::string& name) {
+    if (const auto found = report.bindings.find(name); found != report.bindings.end()) {
+      return absl::StrCat(found->second);
+    }
+    const auto open = report.at.find(name);
+    return open == report.at.end() ? "" : absl::StrCat("open (figures at ", open->second, ")");
+  };
+  std::vector<std::string> equal, facts;
+  for (const PipelineParameter& parameter : diff.head.parameters) {
+    const std::string& name = parameter.name;
+    const std::string value = number(diff.head, name);
+    const std::string before = diff.figures.has_base ? number(diff.base, name) : value;
+    if (value.empty()) continue;
+    if (before == value) {
+      equal.push_back(report::MarkdownCode(absl::StrCat(name, " = ", value)));
+    } else {
+      facts.push_back(absl::StrCat(name, ": ", before.empty() ? "none" : before, " -> ", value));
+    }
+  }
+  for (std::string& text : diff::NotCountedTexts(diff.figures)) facts.push_back(std::move(text));
+  std::string out;
+  if (!equal.empty()) absl::StrAppend(&out, "\nFigures at ", absl::StrJoin(equal, ", "), ".\n");
   const char* gap = "\n";
-  for (const std::string& text : diff::NotCountedTexts(diff.figures)) {
-    absl::StrAppend(&out, gap, "- ", report::MarkdownCode(text), "\n");
+  for (const std::string& fact : facts) {
+    absl::StrAppend(&out, gap, "- ", report::MarkdownCode(fact), "\n");
     gap = "";
   }
+  return out;
+}
+
+}  // namespace
+
+std::string CommentDetails(const PipelineDiff& diff, bool exact, size_t room, bool* complete) {
+  if (diff.IsEmpty() && !diff.figures.lower_bound) return "";
+  std::string out = FactsOf(diff);
+  const std::string stages =
+      diff.IsEmpty() ? "" : FoldedDetails("Stages", DrawMarkdown(ChangeTable(diff, exact)));
+  if (out.size() + stages.size() <= room) return out + stages;
+  *complete = false;
+  return out.size() <= room ? out : "";
+}
+
+std::string ToComment(const PipelineDiff& diff, bool exact) {
+  std::string out = absl::StrCat(CommentMarker("diff", diff.head.file), CommentTitle(diff.figures));
+  if (diff.IsEmpty() && !diff.figures.lower_bound) return out;
+  out += FactsOf(diff);
   if (diff.IsEmpty()) return out;
   const std::string table = absl::StrCat("\n", DrawMarkdown(ChangeTable(diff, exact)));
   constexpr char kLeftOut[] = "\nWhat did not fit is left out: onnxflops diff prints all of it.\n";

@@ -6,6 +6,7 @@
 #ifndef ONNXFLOPS_SRC_DIFF_PIPELINE_DIFF_H_
 #define ONNXFLOPS_SRC_DIFF_PIPELINE_DIFF_H_
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,8 +37,8 @@ struct PipelineDiff {
 
 // Stages of one name are the same stage.
 PipelineDiff MakePipelineDiff(PipelineReport base, PipelineReport head);
-// The figures of a pipeline without a base: everything is new.
-Diff FiguresOf(const PipelineReport& report);
+// A pipeline without a base: everything is new.
+PipelineDiff MakePipelineDiff(PipelineReport head);
 
 // Each stage with what changed in it, then all of them.
 Document ToDocument(const PipelineDiff& diff, bool exact);
@@ -48,6 +49,9 @@ std::string ToHtml(const PipelineDiff& diff);
 std::string ToJson(const PipelineDiff& diff);
 // Markdown that a bot can find again and replace: see comment.h.
 std::string ToComment(const PipelineDiff& diff, bool exact);
+// What is below its first line, in at most `room` bytes, with the stages folded. `*complete`
+// becomes false if something is left out.
+std::string CommentDetails(const PipelineDiff& diff, bool exact, size_t room, bool* complete);
 
 }  // namespace onnxflops
 

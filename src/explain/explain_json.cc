@@ -17,12 +17,6 @@ using report::StatusName;
 using report::WriteOmitted;
 using report::WriteTensors;
 
-void WriteTexts(const char* key, const std::vector<std::string>& texts, JsonWriter* json) {
-  json->Key(key).BeginArray();
-  for (const std::string& text : texts) json->String(text);
-  json->EndArray();
-}
-
 // The node's place, its inputs and its outputs.
 void WriteNode(const Explanation& e, JsonWriter* json) {
   json->Key("path").String(e.model);

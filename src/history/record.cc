@@ -372,13 +372,17 @@ const std::vector<const Quantity*>& RecordedQuantities() {
   static const auto* const kAll = [] {
     auto* all = new std::vector<const Quantity*>(AllQuantities().begin(), AllQuantities().end());
     all->push_back(&kPeakActivations);
+    all->push_back(&kPipelineMemory);
     return all;
   }();
   return *kAll;
 }
 
 const Quantity* FindRecordedQuantity(absl::string_view key) {
-  return key == kPeakActivations.key ? &kPeakActivations : FindQuantity(key);
+  for (const Quantity* q : {&kPeakActivations, &kPipelineMemory}) {
+    if (key == q->key) return q;
+  }
+  return FindQuantity(key);
 }
 
 HistoryRecord RecordOf(const Report& report) {
@@ -396,11 +400,32 @@ HistoryRecord RecordOf(const Report& report) {
         figure = history::FigureOf(*q, report.activation_peak->bytes,
                                    report.activation_peak->lower_bound);
       }
-    } else if (report.Has(*q)) {
+    } else if (q != &kPipelineMemory && report.Has(*q)) {
       figure = history::FigureOf(*q, report.In(*q, report.totals), report.totals.lower_bound);
     }
     if (figure) record.totals.emplace_back(q, *std::move(figure));
   }
+  return record;
+}
+
+HistoryRecord RecordOf(const PipelineReport& report, const Bindings& given) {
+  HistoryRecord record;
+  record.model = report.file;
+  for (const auto& [name, size] : report.bindings) {
+    if (given.contains(name)) record.sizes.emplace(name, size);
+  }
+  if (report.time) record.device = absl::StrCat(report.device, ", ", report.dtype);
+  const auto add = [&](const Quantity& q, const Expr& amount) {
+    std::optional<RecordedFigure> figure =
+        history::FigureOf(q, amount.Substitute(report.bindings), report.totals.lower_bound);
+    if (figure) record.totals.emplace_back(&q, *std::move(figure));
+  };
+  for (const Quantity& q : kQuantities) {
+    if (q.needs == Quantity::Needs::kNothing) add(q, q.In(report.totals));
+    if (q.value == &Amounts::time_bound && report.time) add(q, report.time->bound);
+  }
+  add(kBytesMoved, kBytesMoved.In(report.totals));
+  if (report.memory_bytes) add(kPipelineMemory, *report.memory_bytes);
   return record;
 }
 

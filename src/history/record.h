@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "src/cost/amounts.h"
+#include "src/pipeline/pipeline_report.h"
 #include "src/report/report.h"
 #include "src/symbolic/expr.h"
 
@@ -54,13 +55,17 @@ struct HistoryRecord {
   const RecordedFigure* Find(const Quantity& quantity) const;
 };
 
-// Those of totals in JSON: all that add up, what follows from them, the peak of activations.
+// Those of totals in JSON: all that add up, what follows from them, the peak of activations, and
+// the memory of a pipeline.
 const std::vector<const Quantity*>& RecordedQuantities();
 // One of them by its key; nullptr if there is none.
 const Quantity* FindRecordedQuantity(absl::string_view key);
 
 // The figures of a report, and the sizes that it was counted at.
 HistoryRecord RecordOf(const Report& report);
+// The same of a pipeline. Of its parameters, sizes are those that the call gave: another number in
+// the file is a change of the pipeline.
+HistoryRecord RecordOf(const PipelineReport& report, const Bindings& given);
 
 // JSON on one line, with its end.
 std::string ToJsonLine(const HistoryRecord& record);

@@ -238,6 +238,19 @@ PipelineComparison MakePipelineComparison(PipelineReport ours, const CompareRequ
   return comparison;
 }
 
+CompareReport AmongModels(const PipelineComparison& comparison) {
+  CompareReport report =
+      AtSizes(comparison, comparison.ours.file, comparison.ours.totals, comparison.tools);
+  report.ours.bindings = comparison.ours.Sizes();
+  return report;
+}
+
+std::string ToHtml(const PipelineComparison& comparison) {
+  std::vector<std::string> texts = pipeline::StageTexts(comparison.ours);
+  absl::c_move(pipeline::StageWarnings(comparison.ours), std::back_inserter(texts));
+  return compare::Page(AmongModels(comparison), texts);
+}
+
 Document ToDocument(const PipelineComparison& comparison, bool waterfalls) {
   Document document;
   document.title = comparison.ours.file;

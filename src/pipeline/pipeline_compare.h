@@ -37,6 +37,11 @@ Document ToDocument(const PipelineComparison& comparison, bool waterfalls);
 std::string ToCompareCsv(const PipelineComparison& comparison, bool waterfalls);
 // JSON: "onnxflops.pipeline_compare/1" (tools/schema/pipeline_compare.v1.schema.json).
 std::string ToJson(const PipelineComparison& comparison);
+// A page: the way from our count to each tool's figure, with the stages of each step.
+std::string ToHtml(const PipelineComparison& comparison);
+
+// All stages at the sizes of the pipeline, as a row among models.
+CompareReport AmongModels(const PipelineComparison& comparison);
 
 }  // namespace onnxflops
 

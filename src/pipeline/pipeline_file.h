@@ -56,6 +56,9 @@ struct PlacedExpr {
   std::string place;
 };
 
+// A file of stages that makes its folder one pipeline.
+inline constexpr char kPipelineFile[] = "pipeline.toml";
+
 struct PipelineStage {
   std::string name, model;
   std::string place, model_place;

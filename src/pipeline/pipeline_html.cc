@@ -22,6 +22,7 @@
 #include "src/render/html_page.h"
 #include "src/render/json_writer.h"
 #include "src/report/html_tree.h"
+#include "src/report/json_parts.h"
 
 namespace onnxflops {
 namespace {
@@ -91,12 +92,6 @@ class PipelinePage {
     return value.ok() ? Expr(*value) : formula;
   }
   std::string ShownText(const Expr& formula) const { return Shown(formula).ToString(); }
-
-  static void WriteTexts(const char* key, const std::vector<std::string>& texts, JsonWriter* json) {
-    json->Key(key).BeginArray();
-    for (const std::string& text : texts) json->String(text);
-    json->EndArray();
-  }
 
   // The parameters and sizes that some figure depends on: the fields of the page.
   std::vector<std::string> Fields() const {

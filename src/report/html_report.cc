@@ -36,12 +36,6 @@ using report::HtmlTree;
 using report::JsonWriter;
 using report::ReferenceValues;
 
-void WriteTexts(const char* key, const std::vector<std::string>& texts, JsonWriter* json) {
-  json->Key(key).BeginArray();
-  for (const std::string& text : texts) json->String(text);
-  json->EndArray();
-}
-
 // Writes what the lines of totals need in addition to the report's figures. The script makes the
 // lines, at sizes that the reader gives.
 void WriteHeadline(const Report& report, JsonWriter* json) {

@@ -45,4 +45,11 @@ void WriteSizes(absl::string_view key, const Bindings& sizes, JsonWriter* json) 
   json->EndObject();
 }
 
+void WriteTexts(absl::string_view key, const std::vector<std::string>& texts, JsonWriter* json,
+                JsonWriter::Layout layout) {
+  json->Key(key).BeginArray(layout);
+  for (const std::string& text : texts) json->String(text);
+  json->EndArray();
+}
+
 }  // namespace onnxflops::report

@@ -2,6 +2,7 @@
 #ifndef ONNXFLOPS_SRC_REPORT_JSON_PARTS_H_
 #define ONNXFLOPS_SRC_REPORT_JSON_PARTS_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -31,6 +32,10 @@ void WriteTensors(const char* key, const Tensors& tensors, JsonWriter* json) {
 
 // Sizes by name, in one line: {"batch": 8, "seq": 128}.
 void WriteSizes(absl::string_view key, const Bindings& sizes, JsonWriter* json);
+
+// A list of texts.
+void WriteTexts(absl::string_view key, const std::vector<std::string>& texts, JsonWriter* json,
+                JsonWriter::Layout layout = JsonWriter::Layout::kLines);
 
 // "symbols": the open sizes, and their origins.
 void WriteSymbols(absl::Span<const SymbolOrigin> symbols, JsonWriter* json);

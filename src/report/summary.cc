@@ -792,7 +792,11 @@ std::vector<LabelledLine> HeadOf(const Report& report) {
   LabelledLine model = ModelLine(report, report.model.path);
   if (!report.model.producer.empty()) model.texts.push_back(report.model.producer);
   model.texts.push_back(absl::StrCat(SiExpr(report.totals.params), " parameters"));
-  return {std::move(model), InputLine(report)};
+  std::vector<LabelledLine> lines = {std::move(model), InputLine(report)};
+  if (report.samples) {
+    lines.push_back({"samples", SampleTexts(*report.samples, report.totals.lower_bound)});
+  }
+  return lines;
 }
 
 }  // namespace onnxflops::report

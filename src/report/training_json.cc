@@ -6,12 +6,6 @@
 namespace onnxflops::report {
 namespace {
 
-void WriteTexts(const char* key, const std::vector<std::string>& texts, JsonWriter* json) {
-  json->Key(key).BeginArray(kOneLine);
-  for (const std::string& text : texts) json->String(text);
-  json->EndArray();
-}
-
 void WriteGradients(const TrainingReport& training, JsonWriter* json) {
   json->Key("by_op").BeginArray();
   for (const GradientRow& row : training.by_op) {
@@ -44,7 +38,7 @@ void WriteLoraList(const LoraOptions& list, bool nf4, JsonWriter* json) {
   json->Key("rslora").Bool(list.rslora);
   json->Key("dora").Bool(list.dora);
   json->Key("base").String(nf4 ? "nf4" : "as_stored");
-  WriteTexts("targets", list.targets, json);
+  WriteTexts("targets", list.targets, json, kOneLine);
 }
 
 }  // namespace
@@ -71,8 +65,8 @@ void WriteTraining(const TrainingReport& training, JsonWriter* json) {
   const TrainingOptions& options = training.options;
   json->Key("training").BeginObject();
   json->Key("backward").String("exact");
-  WriteTexts("frozen", options.frozen, json);
-  WriteTexts("trained", options.trained, json);
+  WriteTexts("frozen", options.frozen, json, kOneLine);
+  WriteTexts("trained", options.trained, json, kOneLine);
   json->Key("input_gradients").Bool(options.input_gradients);
   json->Key("attention").String(AttentionName(options.attention));
   json->Key("recompute").String(RecomputeName(options.recompute));

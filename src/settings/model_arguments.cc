@@ -24,12 +24,14 @@ void CompareArguments::AddTo(Table* list) {
   sizes.AddTo(list);
   upper.AddTo(list);
   no_grad.AddTo(list);
+  samples.AddTo(list);
 }
 
 absl::StatusOr<CountOptions> CompareArguments::Options() const {
   ASSIGN_OR_RETURN(CountOptions options, sizes.Parse());
   options.upper_bounds = upper.given;
   options.no_grad = no_grad.given;
+  ASSIGN_OR_RETURN(options.samples, samples.Parse());
   options.module = module;
   return options;
 }

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "src/api/count.h"
+#include "src/settings/sample_arguments.h"
 #include "src/settings/size_arguments.h"
 #include "src/settings/table.h"
 
@@ -24,6 +25,7 @@ struct CompareArguments {
   SizeArguments sizes;
   UpperArgument upper;
   NoGradArgument no_grad;
+  SampleArguments samples;
   std::string module;  // which AddModule adds
 
   void AddTo(Table* list);

@@ -38,14 +38,13 @@ absl::StatusOr<CountOptions> PipelineArguments::Options(std::vector<DimSizes>* s
   return options;
 }
 
-bool IsPipelineFile(absl::string_view path) { return absl::EndsWith(path, ".toml"); }
-
-// The file of stages in a folder, "" if it has none.
-static std::string OwnFile(const std::string& folder) {
+std::string PipelineFileIn(const std::string& folder) {
   const std::string path(absl::StripSuffix(folder, "/"));
-  return platform::MatchingIn(path, "pipeline.toml").empty() ? ""
-                                                             : absl::StrCat(path, "/pipeline.toml");
+  const bool has_file = !platform::MatchingIn(path, kPipelineFile).empty();
+  return has_file ? absl::StrCat(path, "/", kPipelineFile) : "";
 }
+
+bool IsPipelineFile(absl::string_view path) { return absl::EndsWith(path, ".toml"); }
 
 // Whether the export of a stage says what number a parameter has.
 static bool IsFixed(const Pipeline& pipeline, const std::string& name) {
@@ -58,13 +57,14 @@ static bool IsFixed(const Pipeline& pipeline, const std::string& name) {
 
 bool IsPipelineFolder(const std::string& path) {
   if (platform::MatchingIn(path, "*").empty()) return false;
-  if (!OwnFile(path).empty()) return true;
+  if (!PipelineFileIn(path).empty()) return true;
   return IsExportedPipeline(path);
 }
 
-// A folder with a configuration and no export is that model, as everywhere.
+// A folder with a configuration and no export is that model, as everywhere, unless a file says
+// otherwise.
 static bool IsConfiguration(const std::string& folder) {
-  return !platform::MatchingIn(folder, "config.json").empty() &&
+  return PipelineFileIn(folder).empty() && !platform::MatchingIn(folder, "config.json").empty() &&
          platform::MatchingIn(folder, "*.onnx").empty() &&
          platform::MatchingIn(folder, "onnx/*.onnx").empty();
 }
@@ -75,7 +75,7 @@ bool IsPipeline(const std::string& path) {
 
 bool IsNamedPipeline(const std::string& folder) {
   if (IsConfiguration(folder)) return false;
-  if (!OwnFile(folder).empty()) return true;
+  if (!PipelineFileIn(folder).empty()) return true;
   return absl::c_any_of(PipelineLayouts(), [&](const Layout& layout) {
     return layout.marker[0] != '\0' && !platform::MatchingIn(folder, layout.marker).empty();
   });
@@ -97,7 +97,7 @@ absl::Status RequirePipelineSizes(const SizeArguments& sizes) {
 
 absl::StatusOr<PipelineText> ReadPipelineText(const std::string& file) {
   if (!platform::MatchingIn(file, "*").empty()) {
-    if (const std::string own = OwnFile(file); !own.empty()) return ReadPipelineText(own);
+    if (const std::string own = PipelineFileIn(file); !own.empty()) return ReadPipelineText(own);
     ASSIGN_OR_RETURN(std::string text, PipelineOfFolder(file));
     return PipelineText{std::move(text), std::string(absl::StripSuffix(file, "/")), true};
   }
@@ -141,6 +141,18 @@ absl::StatusOr<Pipeline> ReadPipeline(const PipelineText& read, const Bindings& 
 absl::StatusOr<Pipeline> ReadPipeline(const std::string& file, const Bindings& given) {
   ASSIGN_OR_RETURN(const PipelineText read, ReadPipelineText(file));
   return ReadPipeline(read, given);
+}
+
+std::vector<std::string> FilesOfPipeline(const std::string& path) {
+  std::vector<std::string> files = FilesOfFolder(path);
+  files.push_back(path);
+  const absl::StatusOr<Pipeline> pipeline = ReadPipeline(path, {});
+  if (!pipeline.ok()) return files;
+  for (const PipelineStage& stage : pipeline->stages) {
+    files.push_back(stage.path);
+    files.push_back(absl::StrCat(stage.path, "/config.json"));
+  }
+  return files;
 }
 
 }  // namespace onnxflops::settings

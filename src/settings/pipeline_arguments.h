@@ -37,6 +37,10 @@ bool IsPipelineFolder(const std::string& path);
 bool IsPipeline(const std::string& path);
 // True for such a folder if a file in it says so: a pipeline.toml, or an exporter's index.
 bool IsNamedPipeline(const std::string& folder);
+// The pipeline.toml in a folder; "" if it has none.
+std::string PipelineFileIn(const std::string& folder);
+// The files that a pipeline is read from, as far as they can be found: an output may not be one.
+std::vector<std::string> FilesOfPipeline(const std::string& path);
 // An error if something is given that a pipeline does not take: of these settings it takes `dim`,
 // `rules` and `limit`.
 absl::Status RequirePipelineSizes(const SizeArguments& sizes);

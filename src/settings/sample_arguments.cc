@@ -90,9 +90,23 @@ void SampleArguments::AddTo(Table* list) {
                 "cu_seqlens does.");
 }
 
+bool SampleArguments::given() const {
+  return !lengths.empty() || !cu_seqlens.empty() || !images.empty() || !grid_thw.empty() ||
+         !audio.empty();
+}
+
+std::vector<std::string> SampleArguments::Files() const {
+  std::vector<std::string> files;
+  const auto add = [&](absl::string_view text) {
+    if (!IsList(text)) files.emplace_back(text);
+  };
+  for (const std::string& text : lengths) add(SplitSymbol(text).second);
+  for (const std::string* text : {&cu_seqlens, &images, &grid_thw, &audio}) add(*text);
+  return files;
+}
+
 absl::StatusOr<std::optional<Samples>> SampleArguments::Parse() const {
-  if (lengths.empty() && cu_seqlens.empty() && images.empty() && grid_thw.empty() &&
-      audio.empty()) {
+  if (!given()) {
     if (!packed && !as_row) return std::nullopt;
     return absl::InvalidArgumentError(WithSettings(
         "{packed on} and {packed-as-row on} are about the samples of {lengths} or {cu-seqlens}"));

@@ -19,6 +19,9 @@ struct SampleArguments {
   bool packed = false, as_row = false;
 
   void AddTo(Table* list);
+  bool given() const;
+  // The files among them.
+  std::vector<std::string> Files() const;
   // What does not begin with a digit or a bracket is the name of a file. nullopt without samples.
   absl::StatusOr<std::optional<Samples>> Parse() const;
 };

@@ -179,12 +179,40 @@ def made_comments():
         yield ["check", *paths, folder, "--against", bases, "--base-missing", "ok", "--budgets", budgets, "--review", "-", "-o", "/dev/null"]
 
 
+PIPELINES = ("gpt2.toml", "gpt2-beams.toml", "speculative.toml", "cascade.toml", "sd-tiny")
+
+
+def comments_on_pipelines():
+    """Of pipelines against each other: other stages, open parameters, probabilities, times, budgets that hold and do not."""
+    data = os.path.join(ROOT, "tests", "data")
+    with tempfile.TemporaryDirectory() as folder:
+        budgets = os.path.join(folder, "b.toml")
+        with open(budgets, "w", encoding="utf-8") as file:
+            file.write('[budget]\nflops = "+5%"\nmemory_bytes = {limit = "1 TB", warn = "1 MB"}\n"params" = "1 k"\n[models.typo.budget]\nmacs = "1 GMAC"\n')
+        for base, head in itertools.permutations(PIPELINES, 2):
+            yield ["diff", *(os.path.join(data, "pipeline", name) for name in (base, head)), "--format", "comment"]
+        heads = []
+        for base, head in zip(PIPELINES[:3], PIPELINES[1:3] + PIPELINES[:1]):
+            for side, name in (("bases", base), ("heads", head)):
+                os.makedirs(os.path.join(folder, side), exist_ok=True)
+                with open(os.path.join(data, "pipeline", name), encoding="utf-8") as file:
+                    text = file.read().replace('"../', f'"{data}/')
+                with open(os.path.join(folder, side, base), "w", encoding="utf-8") as file:
+                    file.write(text)
+            heads.append(os.path.join(folder, "heads", base))
+        bases = os.path.join(folder, "bases")
+        for options in (["--no-budgets"], ["--no-budgets", "--device", "h100-sxm", "--dtype", "bf16"], ["--budgets", budgets, "-o", "/dev/null"], ["--budgets", budgets, "--dim", "tokens=5", "-o", "/dev/null"]):
+            yield ["check", *heads, "--against", bases, "--review", "-", *options]
+            yield ["check", *heads, "--against", folder, "--base-missing", "ok", "--review", "-", *options]
+
+
 def test_ours():
     comments = list(golden_comments())
     expect(len(comments) >= 2, f"golden comments: {comments}")
-    for call in made_comments():
+    for call in itertools.chain(made_comments(), comments_on_pipelines()):
         done = subprocess.run([PROGRAM, *call], capture_output=True, text=True, check=False)
         expect(done.returncode in (0, 1, 2), f"{call}: {done.stderr}")
+        expect(done.stdout != "", f"{call}: no comment")
         comments.append((" ".join(os.path.basename(word) for word in call), done.stdout))
     for name, text in comments:
         expect(reason(text) == "", f"{name}: {reason(text)}")

@@ -27,7 +27,7 @@ QUANTITIES = ("FLOPs", "MACs", "other FLOPs", "integer ops", "params", "param by
 TITLES = ("", "module", "stage", "operator", "nodes", "node", "file", "head", "change", "%", "base", "rule", "limit", "actual", "margin", "verdict",
           "model", "FLOPs", "params", "peak activations", *("base " + title for title in QUANTITIES))
 WORDS = ("new", "gone", "passed", "warned", "failed", "skipped", "allowed", "not proven", "error", "unknown", "-")
-FOLDS = ("All quantities", "Changes at all sizes", "Modules", "Operators", "Nodes", "Files", "All rules")
+FOLDS = ("All quantities", "Changes at all sizes", "Modules", "Operators", "Nodes", "Files", "All rules", "Stages")
 
 # Rules below see each code span as this one sign, which no file holds.
 CODE = "\0"
@@ -38,13 +38,13 @@ BOUND = "(?:(?:&gt;|&lt;|>)=(?: |&nbsp;))?"
 FIGURE = rf"(?:-|{BOUND}(?:&lt;)?[-+]?{NUMBER}(?:(?: |&nbsp;){UNIT})?(?:(?: |&nbsp;)counted)?)"
 SIDES = rf"{FIGURE}(?: \u2192 {FIGURE})?"
 # Of the table of a review: a verdict, a change, figures of both sides.
-JUDGED = "|".join((*QUANTITIES, "peak activations", "operators", "domains", "opset", "fixed", "mfu", "profile"))
+JUDGED = "|".join((*QUANTITIES, "peak activations", "memory", "operators", "domains", "opset", "fixed", "mfu", "profile"))
 FAILED = rf"(?:failed|not proven): (?:{JUDGED})(?:, (?:{JUDGED}))*(?: and {NUMBER} more)?"
 VERDICT = rf"(?:{FAILED}(?:; {FAILED})?|passed, FLOPs not known|no budget)"
-LIMITED = "|".join((*QUANTITIES, "peak activations"))
+LIMITED = "|".join((*QUANTITIES, "peak activations", "memory"))
 CHANGE = (rf"(?:new|gone|unknown|{FIGURE}|with integer ops (?:new|{FIGURE})|(?:{LIMITED}) (?:new|unknown|{FIGURE})|same cost, other file|renamed|"
           rf"takes other inputs|{CODE} fixed at {NUMBER}(?:, {CODE} fixed at {NUMBER})*|{CODE}(?:, {CODE})* now open)")
-REVIEW_CELL = rf"(?:{VERDICT}|{CHANGE}(?:; {CHANGE})*|{SIDES}(?:; integer ops {SIDES}| \({SIDES}\))?)"
+REVIEW_CELL = rf"(?:{VERDICT}|{CHANGE}(?:; {CHANGE})*|{SIDES}(?:; integer ops {SIDES}| \({SIDES}\))?|memory {SIDES})"
 CELL = rf"(?:{CODE}|\*\*{REVIEW_CELL}\*\*|{REVIEW_CELL}|\*\*{CODE}\*\*|(\*\*)?(?:{'|'.join(WORDS)}|{FIGURE}(?: -&gt; {FIGURE})?)(?(1)\*\*))?"
 FIRST_CELL = rf"(?:&emsp;)*{CELL}"
 
@@ -60,7 +60,7 @@ CHECK = rf"(?:passed|failed): {RULES}(?:, {RULES})*"
 CODES = rf"{CODE}(?:, {CODE})*"
 HEADLINE = (rf"(?:error in {NUMBER} of {NUMBER} models?|{NUMBER} of {NUMBER} budgets? failed in {NUMBER} of {NUMBER} models?|"
             rf"all {NUMBER} budgets hold|{NUMBER} budgets? holds?|no budget for {NUMBER} models?|no budget applies to any model|FLOPs not known in {NUMBER} models?|"
-            rf"budgets lost by renaming {NUMBER} models?|"
+            rf"budgets lost by renaming {NUMBER} models?|budgets of {NUMBER} names? without a model|"
             rf"no model changed its cost|open sizes now fixed in {NUMBER} models?|{NUMBER} models? renamed and changed|"
             rf"{NUMBER} (?:allowed by exceptions|not judged|near the limit|models? changed|models? renamed|models? gone|new models?))")
 

@@ -15,7 +15,8 @@ trap 'rm -rf "$work"' EXIT
 
 mapfile -t patterns < <(grep -v '^[[:space:]]*$' <<<"${MODELS:-*.onnx}")
 [ ${#patterns[@]} -gt 0 ] || fail "MODELS: there is no pattern in it"
-mapfile -d '' -t models < <(git ls-files -z -- "${patterns[@]}")
+# Budgets are TOML, as files of stages are.
+mapfile -d '' -t models < <(git ls-files -z -- "${patterns[@]}" | grep -zvE '(^|/)onnxflops\.toml$')
 [ ${#models[@]} -gt 0 ] || fail "MODELS: no file of the repository matches '${patterns[*]}'"
 for pattern in "${patterns[@]}"; do  # one that is mistyped would leave models out
   case $pattern in ":!"* | ":^"* | ":("*exclude*")"*) continue ;; esac

@@ -25,10 +25,12 @@ tip=$commit  # of the base: a branch that is old has its budgets as well
 commit=$(git merge-base HEAD "$commit" 2>/dev/null || echo "$commit")
 mapfile -t patterns < <(grep -v '^[[:space:]]*$' <<<"${MODELS:-*.onnx}")
 [ ${#patterns[@]} -gt 0 ] || fail "MODELS: there is no pattern in it"
-mapfile -d '' -t models < <(git ls-files -z -- "${patterns[@]}")
+# Budgets are TOML, as files of stages are.
+without_budgets() { grep -zvxF -e "$budgets" | grep -zvE '(^|/)onnxflops\.toml$'; }
+mapfile -d '' -t models < <(git ls-files -z -- "${patterns[@]}" | without_budgets)
 # Renamed files as "R..", the old and the new path, which git finds by content; and removed files.
 mapfile -d '' -t moved < <(git diff --name-status -z --relative --find-renames --diff-filter=R "$commit")
-mapfile -d '' -t gone < <(git diff --name-only -z --relative --find-renames --diff-filter=D "$commit" -- "${patterns[@]}")
+mapfile -d '' -t gone < <(git diff --name-only -z --relative --find-renames --diff-filter=D "$commit" -- "${patterns[@]}" | without_budgets)
 [ $((${#models[@]} + ${#gone[@]})) -gt 0 ] || fail "MODELS: no file of the repository matches '${patterns[*]}'"
 for pattern in "${patterns[@]}"; do  # one that is mistyped would leave models out, and their budgets
   case $pattern in ":!"* | ":^"* | ":("*exclude*")"*) continue ;; esac

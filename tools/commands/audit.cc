@@ -18,6 +18,7 @@
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/settings/audit_arguments.h"
+#include "src/settings/pipeline_arguments.h"
 #include "src/settings/zoo.h"
 #include "tools/cli/output.h"
 #include "tools/cli/render.h"
@@ -100,7 +101,9 @@ absl::StatusOr<ExitCode> RunAudit(const AuditCall& args) {
   for (size_t i = 0; i < rows.size(); ++i) {
     inputs.push_back(rows[i].model);
     if (IsFolder(rows[i].model)) {
-      for (std::string& file : FilesOfFolder(rows[i].model)) inputs.push_back(std::move(file));
+      for (std::string& file : settings::FilesOfPipeline(rows[i].model)) {
+        inputs.push_back(std::move(file));
+      }
     }
     if (!rows[i].fault.empty()) faults.push_back(PlaceOf(figures[i], args) + rows[i].fault);
   }

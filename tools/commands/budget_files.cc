@@ -70,6 +70,15 @@ std::string FolderOfModels(const std::string& path) {
   return slash == std::string::npos ? "" : path.substr(0, slash + 1);
 }
 
+std::string FolderOfModels(const std::vector<std::string>& paths) {
+  std::string common = FolderOfModels(paths[0]);
+  for (const std::string& path : paths) {
+    const std::string folder = FolderOfModels(path);
+    while (!absl::StartsWith(folder, common)) common = FolderAbove(common);
+  }
+  return common;
+}
+
 absl::StatusOr<BudgetFiles> BudgetFiles::Read(const BudgetSources& sources,
                                               const std::vector<std::string>& models) {
   BudgetFiles all;

@@ -59,6 +59,8 @@ class BudgetFiles {
 
 // The folder of a model, or a folder itself, with a slash at its end; "": the working directory.
 std::string FolderOfModels(const std::string& path);
+// The one that holds all of them, as far as their paths tell. REQUIRES: there is a path.
+std::string FolderOfModels(const std::vector<std::string>& paths);
 
 }  // namespace onnxflops::tools
 

@@ -65,11 +65,11 @@
 #include "tools/cli/output_arguments.h"
 #include "tools/cli/render.h"
 #include "tools/commands/base_model.h"
+#include "tools/commands/base_pipeline.h"
 #include "tools/commands/budget_files.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/each_model.h"
 #include "tools/commands/git_file.h"
-#include "tools/commands/git_pipeline.h"
 #include "tools/commands/model_files.h"
 #include "tools/commands/record_history.h"
 #include "tools/commands/review_arguments.h"
@@ -238,51 +238,60 @@ BaseModel BaseOf(const CheckCall& call, const std::string& path) {
   return base;
 }
 
-bool IsPipeline(const ModelFile& file) {
-  return settings::IsPipelineFile(file.path) || settings::IsNamedPipeline(file.path);
+// The device that times are of: that of the call, else that of the budgets.
+absl::StatusOr<CountOptions> ReviewOptions(const CheckCall& call, const Budgets& budgets,
+                                           ReviewedModel* model) {
+  CountOptions options = call.run.count;
+  options.activation_peak = true;
+  if (!options.on_device) {
+    ASSIGN_OR_RETURN(options.on_device, DeviceOf(budgets, call.run.devices));
+  }
+  if (options.on_device) {
+    model->device = absl::StrCat(options.on_device->device.name, ", ",
+                                 PrecisionName(options.on_device->precision));
+  }
+  return options;
 }
 
-absl::Status JudgePipeline(const CheckCall& call, const Budgets& budgets, const std::string& path,
-                           AskedSizes* asked, CheckReport* report) {
-  const auto reader = [](const std::string& file) {
-    return [file](const Bindings& given) { return settings::ReadPipeline(file, given); };
+// True if rules are for the path at the base, and none is for the present one.
+bool LosesBudgets(const Budgets& budgets, const ReviewedModel& model) {
+  const auto is_for = [&](const std::string& path) {
+    return absl::c_any_of(budgets.rules,
+                          [&](const BudgetRule& rule) { return IsForModel(rule.models, path); });
   };
-  const BaseModel base = BaseOf(call, path);
-  CheckedPipeline checked = {reader(path), path, !base.path.empty(), nullptr};
-  bool missing = !base.path.empty() && IsMissing(base.path);
-  std::optional<GitPipeline> at;
-  if (!base.revision.empty()) {
-    absl::StatusOr<GitPipeline> laid = GitPipeline::Lay(base.revision, base.path);
-    missing = absl::IsNotFound(laid.status());
-    if (!laid.ok() && !missing) return laid.status();
-    if (laid.ok()) at.emplace(*std::move(laid));
+  return !model.renamed_from.empty() && is_for(model.renamed_from) &&
+         !is_for(BudgetName(model.path));
+}
+
+absl::Status JudgeSides(const CheckCall& call, const Budgets& budgets, const PipelineSides& sides,
+                        AskedSizes* asked, ReviewedModel* model) {
+  if (call.review && !call.args.git.empty()) {
+    RETURN_IF_ERROR(RequireInRepository(sides.checked.head, model->path));
   }
-  if (missing && IsMissing(path)) return settings::ReadPipeline(path, {}).status();
-  if (missing && !base.missing_is_fine) {
-    return MissingBase(
-        base.revision.empty()
-            ? absl::StrCat(Escaped(base.path), ": it does not exist")
-            : absl::StrCat(Escaped(base.path), ": it is not in revision ", Escaped(base.revision)));
+  if (!call.args.review.no_budgets) {
+    RETURN_IF_ERROR(CheckPipeline(sides.checked, budgets, call.run, asked, &model->check));
+    model->loses_budgets = LosesBudgets(budgets, *model);
   }
-  if (at) {
-    checked.base = [&at](const Bindings& given) { return at->Read(given); };
-  } else if (!base.path.empty() && !missing) {
-    if (!settings::IsPipelineFile(base.path) && !IsFolder(base.path)) {
-      return OnlyOneIsPipeline(path, base.path);
-    }
-    checked.base = reader(base.path);
-  }
-  absl::Status judged = CheckPipeline(checked, budgets, call.run, asked, report);
-  if (at) judged = at->Named(judged);
-  return checked.has_base ? judged : WithBaseHint(judged);
+  if (!call.review) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const CountOptions options, ReviewOptions(call, budgets, model));
+  ASSIGN_OR_RETURN(model->pipeline, DiffPipelines(sides.checked, options));
+  model->diff = model->pipeline->figures;
+  return absl::OkStatus();
+}
+
+absl::Status JudgePipeline(const CheckCall& call, const Budgets& budgets, AskedSizes* asked,
+                           ReviewedModel* model) {
+  const BaseModel base = BaseOf(call, model->path);
+  if (!base.revision.empty() && base.path != model->path) model->renamed_from = base.path;
+  ASSIGN_OR_RETURN(const PipelineSides sides, FindPipelineSides(model->path, base));
+  const absl::Status judged = sides.Named(JudgeSides(call, budgets, sides, asked, model));
+  return sides.checked.has_base ? judged : WithBaseHint(judged);
 }
 
 absl::Status JudgeFile(const CheckCall& call, const Budgets& budgets, const ModelFile& file,
                        AskedSizes* asked, ReviewedModel* model) {
   RETURN_IF_ERROR(file.fault);
-  if (IsPipeline(file)) {
-    return JudgePipeline(call, budgets, file.path, asked, &model->check);
-  }
+  if (IsOnePipeline(file.path)) return JudgePipeline(call, budgets, asked, model);
   ASSIGN_OR_RETURN(const ModelOrReport head, LoadModelOrReport(file.path, call.run.count));
   const BaseModel base = BaseOf(call, file.path);
   if (settings::IsPipelineFile(base.path)) return OnlyOneIsPipeline(base.path, file.path);
@@ -294,24 +303,40 @@ absl::Status JudgeFile(const CheckCall& call, const Budgets& budgets, const Mode
     if (!base.revision.empty()) checked.base_path = base.path;
     const absl::Status judged = CheckModel(checked, budgets, call.run, asked, &model->check);
     if (!judged.ok()) return checked.has_base ? judged : WithBaseHint(judged);
-    const auto is_for = [&](const std::string& path) {
-      return absl::c_any_of(budgets.rules,
-                            [&](const BudgetRule& rule) { return IsForModel(rule.models, path); });
-    };
-    model->loses_budgets = !model->renamed_from.empty() && is_for(base.path) && !is_for(file.path);
+    model->loses_budgets = LosesBudgets(budgets, *model);
   }
   if (!call.review) return absl::OkStatus();
-  CountOptions options = call.run.count;
-  options.activation_peak = true;
-  if (!options.on_device) {
-    ASSIGN_OR_RETURN(options.on_device, DeviceOf(budgets, call.run.devices));
-  }
-  if (options.on_device) {
-    model->device = absl::StrCat(options.on_device->device.name, ", ",
-                                 PrecisionName(options.on_device->precision));
-  }
+  ASSIGN_OR_RETURN(const CountOptions options, ReviewOptions(call, budgets, model));
   ASSIGN_OR_RETURN(model->diff, DiffWithBase(loaded, head, options));
   return absl::OkStatus();
+}
+
+// Names in the budgets that no model of the call has: a mistyped one would go unnoticed, and so
+// would that of a model that is gone. A call of files may leave models out that are there.
+std::vector<std::string> IdleBudgets(const CheckCall& call, const BudgetFiles& budgets) {
+  const bool has_folder = absl::c_any_of(call.args.models, [](const std::string& word) {
+    return IsFolder(word) && !IsOnePipeline(word);
+  });
+  std::vector<std::string> texts;
+  if (!has_folder && !call.review) return texts;
+  for (const BudgetFile& file : budgets.files()) {
+    std::set<std::string> seen;
+    for (const BudgetRule& rule : file.budgets.rules) {
+      if (rule.models.empty() || !seen.insert(rule.models).second) continue;
+      bool is_known =
+          !has_folder && (Exists(rule.models) || Exists(FolderOfModels(file.path) + rule.models));
+      for (size_t i = 0; i < call.files.files.size() && !is_known; ++i) {
+        const std::string& path = call.files.files[i].path;
+        is_known = &budgets.Of(i) == &file && (IsForModel(rule.models, BudgetName(path)) ||
+                                               IsForModel(rule.models, BaseOf(call, path).path));
+      }
+      if (is_known) continue;
+      texts.push_back(absl::StrCat(Escaped(file.path), ":", rule.place.line,
+                                   ": no model of this call is ", Quoted(rule.models),
+                                   ", so its rules hold nothing"));
+    }
+  }
+  return texts;
 }
 
 // An error of one of several models is a row: the others have their verdicts.
@@ -340,6 +365,7 @@ absl::StatusOr<Review> JudgeAll(const CheckCall& call, const BudgetFiles& budget
     }
     if (outcome.status.ok() || call.files.one_file) return;
     outcome.model.diff.reset();
+    outcome.model.pipeline.reset();
     check.judgements = {ModelError(outcome.status)};
     check.judgements[0].model = file.path;
     check.models.resize(1);
@@ -348,6 +374,8 @@ absl::StatusOr<Review> JudgeAll(const CheckCall& call, const BudgetFiles& budget
   Review review;
   review.has_budgets = !call.args.review.no_budgets;
   review.view = call.review.value_or(DiffViewOptions());
+  review.idle_budgets = IdleBudgets(call, budgets);
+  for (const std::string& text : review.idle_budgets) WriteError(text);
   AskedSizes asked;
   for (Outcome& outcome : outcomes) {
     if (call.files.one_file) RETURN_IF_ERROR(outcome.status);
@@ -522,12 +550,10 @@ absl::Status UpdateBudgets(const BudgetSources& sources, const Review& review,
 // An error if the call asks of a pipeline what only models have.
 absl::Status RequirePipelineCall(const CheckLine& args, const ModelFiles& files) {
   const auto pipeline =
-      absl::c_find_if(files.files, [](const ModelFile& file) { return IsPipeline(file); });
+      absl::c_find_if(files.files, [](const ModelFile& file) { return IsOnePipeline(file.path); });
   if (pipeline == files.files.end()) return absl::OkStatus();
   RETURN_IF_ERROR(settings::RequirePipelineSizes(args.sizes));
   const std::pair<const char*, bool> others[] = {
-      {"--review is", !args.review.file.empty()},
-      {"--record is", !args.record.file.empty()},
       {"--backward is", args.training.backward != settings::TrainingArguments().backward},
       {"--step-time and its like are", args.rate.given()},
       {"--profile is", !args.profile.empty()}};
@@ -548,7 +574,7 @@ absl::StatusOr<std::string> InitialFile(const CheckLine& args) {
     return absl::InvalidArgumentError("--budgets and -o both name the file: give one of them");
   }
   if (is_named) return args.output.file;
-  return args.budgets.empty() ? FolderOfModels(args.models[0]) + kBudgetsFile : args.budgets;
+  return args.budgets.empty() ? FolderOfModels(args.models) + kBudgetsFile : args.budgets;
 }
 
 absl::StatusOr<ExitCode> RunInit(const CheckLine& args, const CountOptions& options) {
@@ -568,7 +594,7 @@ absl::StatusOr<ExitCode> RunInit(const CheckLine& args, const CountOptions& opti
   for (const ModelFile& file : models.files) {
     RETURN_IF_ERROR(file.fault);
     if (!paths.insert(file.path).second) continue;
-    const bool is_pipeline = IsPipeline(file);
+    const bool is_pipeline = IsOnePipeline(file.path);
     const bool needs_name = !models.one_file || is_pipeline;
     if (needs_name && file.path.find_first_of("*?") != std::string::npos) {
       return absl::InvalidArgumentError(
@@ -589,7 +615,7 @@ absl::StatusOr<ExitCode> RunInit(const CheckLine& args, const CountOptions& opti
   }
   std::vector<std::string> inputs = models.paths();
   inputs.push_back(args.sizes.rules.file);
-  const std::string text = InitialBudgets(reports, FolderOfModels(args.models[0]), pipelines);
+  const std::string text = InitialBudgets(reports, FolderOfModels(args.models), pipelines);
   RETURN_IF_ERROR(WriteOutput(text, path, inputs));
   if (path == "-") return kFine;
   ASSIGN_OR_RETURN(const Budgets written, LoadBudgets(text, path));
@@ -693,7 +719,7 @@ absl::StatusOr<ExitCode> RunCheck(const CheckLine& args) {
   }
   ASSIGN_OR_RETURN(Review review, JudgeAll(call, budgets));
   ASSIGN_OR_RETURN(CheckReport report, Verdicts(call, budgets, review));
-  std::vector<std::string> inputs = call.files.paths();
+  std::vector<std::string> inputs = call.files.inputs();
   inputs.insert(inputs.end(), {args.against, args.sizes.rules.file, args.roofline.devices_file.file,
                                args.profile, args.optimized});
   if (args.update && !report.passed()) {

@@ -49,7 +49,7 @@ The others follow from the file. Work whose result nobody uses is in no file.
 Several models are one table with a row each. With --module, the figures are
 those of a part, as tools would give them for that module alone.
 A pipeline, as `onnxflops pipeline` takes it, has for each tool the figures of
-its stages' models at their sizes, times their runs.
+its stages' models at their sizes, times their runs; among models it is a row.
 )",
     R"(  The figures of every tool for CLIP:
     onnxflops compare clip-vit-l-14-336.onnx --dim batch=1
@@ -184,10 +184,17 @@ absl::StatusOr<std::string> RenderModels(absl::Span<const CompareReport> reports
   return Render(reports, format, style);
 }
 
-// A pipeline has a comparison of its own.
-absl::Status OnlyAlone(const std::string& path) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(Escaped(path), ": a pipeline is compared by itself: give compare nothing else"));
+// A pipeline among models is a row of all its stages.
+absl::StatusOr<CompareReport> ComparePipelineRow(const std::string& path,
+                                                 const CountOptions& options,
+                                                 const CompareRequest& request,
+                                                 std::vector<std::string>* missing) {
+  ASSIGN_OR_RETURN(const Pipeline pipeline, settings::ReadPipeline(path, options.bindings));
+  ASSIGN_OR_RETURN(const PipelineComparison comparison,
+                   ComparePipeline(pipeline, options, request, missing));
+  CompareReport report = AmongModels(comparison);
+  report.request = request;
+  return report;
 }
 
 // `missing` takes the names of --dim that the model does not have; with nullptr these are an error.
@@ -195,7 +202,7 @@ absl::StatusOr<CompareReport> CompareFile(const ModelFile& file, const CountOpti
                                           const CompareRequest& request,
                                           std::vector<std::string>* missing) {
   RETURN_IF_ERROR(file.fault);
-  if (settings::IsPipelineFile(file.path)) return OnlyAlone(file.path);
+  if (IsOnePipeline(file.path)) return ComparePipelineRow(file.path, options, request, missing);
   ASSIGN_OR_RETURN(const Model model, LoadFor(file.path, options));
   return missing == nullptr ? CompareTools(model, options, request)
                             : CompareKnownSizes(model, options, request, missing);
@@ -213,6 +220,14 @@ absl::StatusOr<CompareReport> CompareOneOfMany(const ModelFile& file, const Coun
     return absl::ResourceExhaustedError(
         absl::StrCat(Escaped(file.path), ": there is not enough memory"));
   }
+}
+
+// What the output may not replace.
+std::vector<std::string> InputsOf(const ModelFiles& models, const CompareCall& args) {
+  std::vector<std::string> inputs = models.inputs();
+  inputs.push_back(args.sizes.rules.file);
+  for (std::string& file : args.samples.Files()) inputs.push_back(std::move(file));
+  return inputs;
 }
 
 // One row each; faults of the others are reported at the end.
@@ -239,7 +254,7 @@ absl::StatusOr<ExitCode> CompareModels(const ModelFiles& models, const CountOpti
   RETURN_IF_ERROR(TellMissing(missing, "compared"));
   if (!reports.empty()) {
     ASSIGN_OR_RETURN(const std::string text, RenderModels(reports, format, style));
-    RETURN_IF_ERROR(WriteOutput(text, args.output.file, models.paths()));
+    RETURN_IF_ERROR(WriteOutput(text, args.output.file, InputsOf(models, args)));
   }
   for (const absl::Status& fault : faults) {
     WriteError(absl::StrCat(fault.message(), settings::LimitHint(fault)));
@@ -248,24 +263,25 @@ absl::StatusOr<ExitCode> CompareModels(const ModelFiles& models, const CountOpti
 }
 
 // An error if something is given that only the comparison of a model has.
-absl::Status RequirePipelineCall(const CompareCall& args, const std::string& path, Format format) {
+absl::Status RequirePipelineCall(const CompareCall& args, const std::string& path) {
   RETURN_IF_ERROR(settings::RequirePipelineSizes(args.sizes));
   const std::pair<const char*, bool> others[] = {{"--module", !args.module.empty()},
                                                  {"--by", !args.by.empty()},
                                                  {"--terms-nodes", args.terms_nodes},
-                                                 {"--upper", args.upper.given}};
+                                                 {"--upper", args.upper.given},
+                                                 {"a batch of --lengths", args.samples.given()}};
   for (const auto& [name, is_given] : others) {
     if (!is_given) continue;
     return absl::InvalidArgumentError(
         absl::StrCat(Escaped(path), ": a pipeline; ", name,
                      " is for models: of a pipeline, --with shows the terms of every stage"));
   }
-  return RequireFormat(args.output, format, "the comparison of a pipeline is", {Format::kHtml});
+  return absl::OkStatus();
 }
 
 absl::StatusOr<ExitCode> ComparePipelineAt(const std::string& path, const CompareCall& args,
                                            const CompareRequest& request, Format format) {
-  RETURN_IF_ERROR(RequirePipelineCall(args, path, format));
+  RETURN_IF_ERROR(RequirePipelineCall(args, path));
   ASSIGN_OR_RETURN(const CountOptions options, args.Options());
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
   ASSIGN_OR_RETURN(const Pipeline pipeline, settings::ReadPipeline(path, options.bindings));
@@ -274,9 +290,8 @@ absl::StatusOr<ExitCode> ComparePipelineAt(const std::string& path, const Compar
   const bool waterfalls = HasWaterfalls(request);
   const std::string text = format == Format::kCsv ? ToCompareCsv(comparison, waterfalls)
                                                   : Render(comparison, format, style, waterfalls);
-  std::vector<std::string> inputs = FilesOfFolder(path);
-  inputs.insert(inputs.end(), {path, args.sizes.rules.file});
-  for (const PipelineStage& stage : pipeline.stages) inputs.push_back(stage.path);
+  std::vector<std::string> inputs = settings::FilesOfPipeline(path);
+  inputs.push_back(args.sizes.rules.file);
   RETURN_IF_ERROR(WriteOutput(text, args.output.file, inputs));
   return kFine;
 }
@@ -307,15 +322,17 @@ absl::StatusOr<ExitCode> RunCompare(const CompareCall& args) {
     return ComparePipelineAt(args.models[0], args, request, format);
   }
   ASSIGN_OR_RETURN(const Arguments graphs, args.by_class.Graphs(args.models));
-  ASSIGN_OR_RETURN(const ModelFiles models, FindModelFiles(graphs));
+  ASSIGN_OR_RETURN(ModelFiles models, FindModelsAndPipelines(graphs));
+  for (ModelFile& file : models.files) {
+    if (IsOnePipeline(file.path)) file.fault = RequirePipelineCall(args, file.path);
+  }
   if (!models.one_file) {
     return CompareModels(models, options, request, format, args, style);
   }
   ASSIGN_OR_RETURN(const CompareReport report,
                    CompareFile(models.files[0], options, request, nullptr));
   const std::string text = RenderOne(report, format, style);
-  RETURN_IF_ERROR(
-      WriteOutput(text, args.output.file, {models.files[0].path, args.sizes.rules.file}));
+  RETURN_IF_ERROR(WriteOutput(text, args.output.file, InputsOf(models, args)));
   return kFine;
 }
 

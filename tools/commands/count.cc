@@ -324,6 +324,7 @@ absl::StatusOr<ExitCode> Counter::Run(const ModelFiles& models, int threads) {
     inputs.insert(inputs.end(), args_.models.begin(), args_.models.end());
     inputs.push_back(args_.sizes.rules.file);
     inputs.push_back(args_.roofline.devices_file.file);
+    for (std::string& file : args_.samples.Files()) inputs.push_back(std::move(file));
     RETURN_IF_ERROR(WriteOutput(Join(std::move(outcomes)), args_.output.file, inputs));
   }
   for (const absl::Status& fault : faults) {

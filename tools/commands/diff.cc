@@ -210,10 +210,7 @@ absl::StatusOr<ExitCode> RunPipelineDiff(const DiffCall& args, const CountOption
   std::vector<std::string> inputs = {base, head, args.sizes.rules.file,
                                      args.device.devices_file.file};
   for (const std::string& side : {base, head}) {
-    for (std::string& file : FilesOfFolder(side)) inputs.push_back(std::move(file));
-  }
-  for (const PipelineReport* report : {&diff.base, &diff.head}) {
-    for (const PipelineStageCost& stage : report->stages) inputs.push_back(stage.path);
+    for (std::string& file : settings::FilesOfPipeline(side)) inputs.push_back(std::move(file));
   }
   const std::string text =
       comment ? ToComment(diff, args.exact) : Render(diff, format, style, args.exact);

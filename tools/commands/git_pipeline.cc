@@ -24,8 +24,6 @@
 namespace onnxflops::tools {
 namespace {
 
-constexpr char kOwnFile[] = "pipeline.toml";
-
 bool IsRead(absl::string_view name) {
   return absl::EndsWith(name, ".onnx") || absl::EndsWith(name, ".json") ||
          absl::EndsWith(name, ".toml");
@@ -158,7 +156,7 @@ absl::Status GitPipeline::LayFiles(std::vector<GitFile> files) {
 absl::Status GitPipeline::LayFolder(const GitEntry& folder) {
   ASSIGN_OR_RETURN(std::vector<GitFile> files, tree_.FilesBelow(folder, IsReadOrFolder));
   const bool has_stages =
-      absl::c_any_of(files, [](const GitFile& file) { return file.name == kOwnFile; });
+      absl::c_any_of(files, [](const GitFile& file) { return file.name == kPipelineFile; });
   std::vector<GitFile> read;
   for (GitFile& file : files) {
     if (!file.fault.ok() && !has_stages && IsPartFolder(file.name)) return file.fault;
@@ -168,8 +166,8 @@ absl::Status GitPipeline::LayFolder(const GitEntry& folder) {
   }
   RETURN_IF_ERROR(LayFiles(std::move(read)));
   if (!has_stages) return absl::OkStatus();
-  const std::string own = absl::StrCat(folder.path, folder.path.empty() ? "" : "/", kOwnFile);
-  return LayStages(own, absl::StrCat(folder.shown, "/", kOwnFile));
+  const std::string own = absl::StrCat(folder.path, folder.path.empty() ? "" : "/", kPipelineFile);
+  return LayStages(own, absl::StrCat(folder.shown, "/", kPipelineFile));
 }
 
 // A file of stages and the models that it names. `shown`: its path for errors.
@@ -177,12 +175,13 @@ absl::Status GitPipeline::LayStages(const std::string& file, const std::string& 
   const auto lay = [&](const std::string& path, const std::string& as) -> absl::Status {
     const std::string place = Normal(path);
     ASSIGN_OR_RETURN(GitEntry entry, tree_.Find(path, as));
-    if (entry.is_folder()) {
-      return absl::NotFoundError(
-          absl::StrCat(Escaped(as), ": it is not a file in revision ", Escaped(revision_)));
-    }
     // "folder/../" needs the folder.
     if (IsPlace(place)) RETURN_IF_ERROR(folder_.MakeFoldersOf(Laid(path)));
+    if (entry.is_folder()) {  // of a configuration
+      ASSIGN_OR_RETURN(std::vector<GitFile> files, tree_.FilesBelow(entry, IsRead));
+      for (GitFile& below : files) below.name = absl::StrCat(place, "/", below.name);
+      return LayFiles(std::move(files));
+    }
     RETURN_IF_ERROR(LayFiles({{place, std::move(entry), absl::OkStatus()}}));
     const auto fault = faults_.find(Laid(place));
     return fault == faults_.end() ? absl::OkStatus() : fault->second;
@@ -204,6 +203,8 @@ absl::Status GitPipeline::LayStages(const std::string& file, const std::string& 
   }
   return absl::OkStatus();
 }
+
+bool GitPipeline::IsPipeline() const { return settings::IsPipeline(Laid(place_)); }
 
 absl::StatusOr<Pipeline> GitPipeline::Read(const Bindings& given) const {
   absl::StatusOr<Pipeline> pipeline = settings::ReadPipeline(Laid(place_), given);

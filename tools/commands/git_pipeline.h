@@ -45,6 +45,8 @@ class GitPipeline {
   // reads it. Errors: those of GitTree; NotFound if the revision does not have the file or folder.
   static absl::StatusOr<GitPipeline> Lay(const std::string& revision, const std::string& path);
 
+  // False of a folder that is there and of which no file says that it is a pipeline.
+  bool IsPipeline() const;
   // As settings::ReadPipeline.
   absl::StatusOr<Pipeline> Read(const Bindings& given) const;
   // Names files at the revision, in place of the temporary ones.

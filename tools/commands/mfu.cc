@@ -87,8 +87,9 @@ absl::StatusOr<ExitCode> RunMfu(const MfuCall& args) {
   const std::string& path = graphs[0];
   ASSIGN_OR_RETURN(const Model model, LoadFor(path, options.count));
   ASSIGN_OR_RETURN(const MfuReport report, CountMfu(model, options));
-  RETURN_IF_ERROR(WriteOutput(Render(report, format, style), args.output.file,
-                              {path, args.mfu.sizes.rules.file, args.mfu.devices_file.file}));
+  std::vector<std::string> inputs = args.mfu.samples.Files();
+  inputs.insert(inputs.end(), {path, args.mfu.sizes.rules.file, args.mfu.devices_file.file});
+  RETURN_IF_ERROR(WriteOutput(Render(report, format, style), args.output.file, inputs));
   const std::string objection = Objection(report, args.strict);
   if (objection.empty()) return kFine;
   WriteError(absl::StrCat(Escaped(path), ": ", objection));

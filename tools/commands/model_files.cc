@@ -90,21 +90,25 @@ absl::StatusOr<std::vector<std::string>> MatchesAtAnyDepth(const std::string& pa
   return matching;
 }
 
+absl::string_view NameIn(absl::string_view path) { return path.substr(path.rfind('/') + 1); }
+
 bool IsConfigName(absl::string_view path) {
-  const absl::string_view name = path.substr(path.rfind('/') + 1);
+  const absl::string_view name = NameIn(path);
   return std::find(std::begin(kConfigNames), std::end(kConfigNames), name) !=
          std::end(kConfigNames);
 }
 
 // Exports often have a configuration next to them, so it counts only if there is no export.
-absl::StatusOr<std::vector<std::string>> ModelsIn(const std::string& folder) {
+absl::StatusOr<std::vector<std::string>> ModelsIn(const std::string& folder, bool with_pipelines) {
   ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesBelow(folder));
-  std::vector<std::string> models, configs;
+  std::vector<std::string> models, configs, pipelines;
   for (const std::string& file : files) {
     if (IsModelName(file)) models.push_back(file);
     if (IsConfigName(file)) configs.push_back(file);
+    if (with_pipelines && NameIn(file) == kPipelineFile) pipelines.push_back(file);
   }
   if (models.empty()) models = std::move(configs);
+  models.insert(models.end(), pipelines.begin(), pipelines.end());
   if (models.empty()) {
     return absl::NotFoundError(
         "the folder has no *.onnx, *.onnxtxt or config.json file, at any depth");
@@ -151,8 +155,8 @@ absl::StatusOr<std::vector<std::string>> ConfigurationsIn(const std::string& fol
   return configs;
 }
 
-absl::StatusOr<std::vector<std::string>> Expand(const std::string& word) {
-  if (IsFolder(word)) return ModelsIn(word);
+absl::StatusOr<std::vector<std::string>> Expand(const std::string& word, bool with_pipelines) {
+  if (IsFolder(word)) return ModelsIn(word, with_pipelines);
   return ModelsLike(word);
 }
 
@@ -188,9 +192,22 @@ bool IsFolder(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+bool IsOnePipeline(const std::string& path) {
+  return settings::IsPipelineFile(path) || settings::IsNamedPipeline(path);
+}
+
 std::vector<std::string> ModelFiles::paths() const {
   std::vector<std::string> result;
   for (const ModelFile& file : files) result.push_back(file.path);
+  return result;
+}
+
+std::vector<std::string> ModelFiles::inputs() const {
+  std::vector<std::string> result = paths();
+  for (const ModelFile& file : files) {
+    if (!IsOnePipeline(file.path)) continue;
+    for (std::string& own : settings::FilesOfPipeline(file.path)) result.push_back(std::move(own));
+  }
   return result;
 }
 
@@ -246,7 +263,7 @@ absl::StatusOr<ModelFiles> FindFiles(const Arguments& words, ExpandWord expand,
   ModelFiles models;
   const auto is_file = [&](const std::string& word) {
     const bool pattern = word.find_first_of("*?[") != std::string::npos;
-    if (IsFolder(word)) return with_pipelines && settings::IsNamedPipeline(word);
+    if (IsFolder(word)) return with_pipelines && IsOnePipeline(word);
     return word == "-" || Exists(word) || !pattern;
   };
   for (const std::string& word : words) {
@@ -272,16 +289,18 @@ absl::StatusOr<ModelFiles> FindFiles(const Arguments& words, ExpandWord expand,
 }  // namespace
 
 absl::StatusOr<ModelFiles> FindModelFiles(const Arguments& words) {
-  return FindFiles(words, Expand);
+  return FindFiles(words, [](const std::string& word) { return Expand(word, false); });
 }
 
 absl::StatusOr<ModelFiles> FindModelsAndPipelines(const Arguments& words) {
-  return FindFiles(words, Expand, /*with_pipelines=*/true);
+  return FindFiles(
+      words, [](const std::string& word) { return Expand(word, /*with_pipelines=*/true); },
+      /*with_pipelines=*/true);
 }
 
 absl::StatusOr<ModelFiles> FindConfigurations(const Arguments& words) {
   return FindFiles(words, [](const std::string& word) {
-    return IsFolder(word) ? ConfigurationsIn(word) : Expand(word);
+    return IsFolder(word) ? ConfigurationsIn(word) : Expand(word, /*with_pipelines=*/false);
   });
 }
 

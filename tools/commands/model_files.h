@@ -23,6 +23,8 @@ struct ModelFiles {
   bool one_file = false;
 
   std::vector<std::string> paths() const;
+  // The same, and of a pipeline all files that it is read from.
+  std::vector<std::string> inputs() const;
 };
 
 // In hexadecimal; nullopt if it can be read only once, or not at all.
@@ -39,8 +41,11 @@ bool IsFolder(const std::string& path);
 absl::StatusOr<ModelFiles> FindModelFiles(const Arguments& words);
 // The same, but a folder stands for every configuration in it, *.json of any name.
 absl::StatusOr<ModelFiles> FindConfigurations(const Arguments& words);
-// The same, but a folder that is one pipeline by a file in it stands for itself.
+// The same, but a folder that is one pipeline by a file in it stands for itself, and any other one
+// also for the pipeline.toml of all folders in it.
 absl::StatusOr<ModelFiles> FindModelsAndPipelines(const Arguments& words);
+// Whether that takes a path as a pipeline: a file of stages, or such a folder.
+bool IsOnePipeline(const std::string& path);
 
 }  // namespace onnxflops::tools
 

@@ -192,7 +192,7 @@ absl::StatusOr<ExitCode> WriteStages(const PipelineCall& args, const CountOption
     ASSIGN_OR_RETURN(const Pipeline pipeline, LoadPipeline(here, file, options.bindings));
     RETURN_IF_ERROR(CountPipeline(pipeline, options).status());
   }
-  RETURN_IF_ERROR(WriteOutput(own, to, FilesOfFolder(args.files[0])));
+  RETURN_IF_ERROR(WriteOutput(own, to, settings::FilesOfPipeline(args.files[0])));
   return kFine;
 }
 
@@ -209,10 +209,8 @@ absl::StatusOr<ExitCode> RunPipeline(const PipelineCall& args) {
   const auto load = [&](const Bindings& given) { return settings::ReadPipeline(read, given); };
   ASSIGN_OR_RETURN(const PipelineSweep sweep, SweepPipeline(load, options, swept));
   const PipelineReport& first = sweep.points[0].report;
-  std::vector<std::string> inputs = FilesOfFolder(args.files[0]);
-  inputs.insert(inputs.end(),
-                {args.files[0], first.file, args.rules.file, args.device.devices_file.file});
-  for (const PipelineStageCost& stage : first.stages) inputs.push_back(stage.path);
+  std::vector<std::string> inputs = settings::FilesOfPipeline(args.files[0]);
+  inputs.insert(inputs.end(), {args.rules.file, args.device.devices_file.file});
   std::vector<std::string> objections;
   for (const PipelineSweep::Point& point : sweep.points) {
     ASSIGN_OR_RETURN(const std::vector<std::string> broken,

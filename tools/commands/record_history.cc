@@ -25,6 +25,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "src/api/diff.h"
+#include "src/api/pipeline.h"
 #include "src/api/version.h"
 #include "src/base/limits.h"
 #include "src/base/platform/posix.h"
@@ -36,9 +37,11 @@
 #include "src/infer/require_symbols.h"
 #include "src/load/input_file.h"
 #include "src/report/report.h"
+#include "src/settings/pipeline_arguments.h"
 #include "tools/cli/output.h"
 #include "tools/cli/write_file.h"
 #include "tools/commands/base_model.h"
+#include "tools/commands/base_pipeline.h"
 #include "tools/commands/git_file.h"
 
 namespace onnxflops::tools {
@@ -81,6 +84,23 @@ absl::StatusOr<Report> CountFor(const std::string& path, CountOptions options,
   options.bindings = SizesFor(of_call, of_budgets, open);
   if (options.bindings.empty()) return open;
   return Count(*side.model, options);
+}
+
+// The figures of a pipeline.
+absl::StatusOr<HistoryRecord> RecordPipeline(const std::string& path, CountOptions options,
+                                             const Bindings& of_budgets) {
+  options.bindings.insert(of_budgets.begin(), of_budgets.end());
+  ASSIGN_OR_RETURN(const Pipeline pipeline, settings::ReadPipeline(path, options.bindings));
+  std::vector<std::string> of_others;
+  ASSIGN_OR_RETURN(const PipelineReport report, CountPipeline(pipeline, options, &of_others));
+  return RecordOf(report, options.bindings);
+}
+
+absl::StatusOr<HistoryRecord> RecordModel(const std::string& path, const CountOptions& options,
+                                          const Bindings& of_budgets) {
+  if (IsOnePipeline(path)) return RecordPipeline(path, options, of_budgets);
+  ASSIGN_OR_RETURN(const Report report, CountFor(path, options, of_budgets));
+  return RecordOf(report);
 }
 
 // The first set of sizes for the model, without its ranges.
@@ -178,18 +198,19 @@ absl::Status RecordArgument::Append(const ModelFiles& files, const CountOptions&
     if (path == "-") {
       return absl::InvalidArgumentError("--record: standard input has no name in a history");
     }
-    const absl::StatusOr<Report> counted =
-        CountFor(path, options, SizesOf(budgets.Of(i).budgets, path));
+    absl::StatusOr<HistoryRecord> counted =
+        RecordModel(path, options, SizesOf(budgets.Of(i).budgets, BudgetName(path)));
     if (!counted.ok()) {
       if (!fault.ok()) WriteError(fault.message());
       fault = counted.status();
       continue;
     }
-    HistoryRecord record = RecordOf(*counted);
+    HistoryRecord record = *std::move(counted);
     record.date = date;
     record.commit = HeadCommit(path);
     record.model = path;
-    record.sha256 = Sha256OfFile(path).value_or("");
+    // A pipeline is of many files.
+    record.sha256 = IsOnePipeline(path) ? "" : Sha256OfFile(path).value_or("");
     record.version = ONNXFLOPS_VERSION;
     without_commit = without_commit || record.commit.empty();
     AddLimits(report, files.one_file ? "" : path, &record);

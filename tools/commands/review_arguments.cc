@@ -20,9 +20,13 @@
 #include "src/base/platform/posix.h"
 #include "src/base/status_macros.h"
 #include "src/diff/diff_rows.h"
+#include "src/settings/pipeline_arguments.h"
 #include "src/settings/value.h"
 #include "tools/commands/base_model.h"
+#include "tools/commands/base_pipeline.h"
 #include "tools/commands/git_file.h"
+#include "tools/commands/git_pipeline.h"
+#include "tools/commands/model_files.h"
 
 namespace onnxflops::tools {
 namespace {
@@ -31,7 +35,8 @@ constexpr size_t kMostCounted = 20;  // removed models
 constexpr size_t kMostTried = 16;    // removed and new models: each pair is compared
 
 // How similar two models are, in thousandths: the mean of the shares of operators in equal numbers,
-// of parameters, and of modules with the same paths. nullopt: too little for a rename.
+// of parameters, and of modules with the same paths; of pipelines, of parameters and of stages with
+// the same names. nullopt: too little for a rename.
 std::optional<int64_t> LikenessOf(const Diff& diff) {
   constexpr int64_t kLeast = 600, kLeastWithoutModules = 800;
   const auto share = [](double part, double whole) {
@@ -52,11 +57,30 @@ std::optional<int64_t> LikenessOf(const Diff& diff) {
   const std::optional<absl::int128> head = diff::ShownValue(diff, model.head->params);
   const auto params =
       std::minmax({static_cast<double>(base.value_or(0)), static_cast<double>(head.value_or(0))});
-  const int64_t of_both = share(same_nodes, nodes) + share(params.first, params.second);
   const bool has_modules = modules > 0;
-  const int64_t likeness = has_modules ? (of_both + share(same_modules, modules)) / 3 : of_both / 2;
+  int64_t sum = share(params.first, params.second), shares = 1;
+  for (const auto& [part, whole] : {std::pair(same_nodes, nodes), {same_modules, modules}}) {
+    if (whole == 0) continue;
+    sum += share(part, whole);
+    ++shares;
+  }
+  const int64_t likeness = sum / shares;
   if (likeness < (has_modules ? kLeast : kLeastWithoutModules)) return std::nullopt;
   return likeness;
+}
+
+absl::StatusOr<Diff> DiffRenamed(const std::string& head, const BaseModel& base,
+                                 const CountOptions& options) {
+  ASSIGN_OR_RETURN(const PipelineSides sides, FindPipelineSides(head, base));
+  RETURN_IF_ERROR(RequireInRepository(sides.checked.head, head));
+  ASSIGN_OR_RETURN(PipelineDiff diff, DiffPipelines(sides.checked, options));
+  return std::move(diff.figures);
+}
+
+absl::StatusOr<Diff> DiffRevision(const std::string& base, const std::string& revision,
+                                  const Model& head, const CountOptions& options) {
+  ASSIGN_OR_RETURN(const Model old, LoadRevision({base, revision}, options));
+  return DiffModels(old, head, options);
 }
 
 bool RevisionHas(const std::string& revision, const std::string& path) {
@@ -65,9 +89,19 @@ bool RevisionHas(const std::string& revision, const std::string& path) {
   return !absl::IsNotFound(fd.status());
 }
 
+std::optional<Diff> CostOfPipelineAt(const std::string& path, const std::string& revision,
+                                     const CountOptions& options) {
+  const absl::StatusOr<GitPipeline> at = GitPipeline::Lay(revision, path);
+  if (!at.ok()) return std::nullopt;
+  absl::StatusOr<PipelineDiff> diff = DiffPipelines(
+      CheckedPipeline{.head = [&at](const Bindings& given) { return at->Read(given); }}, options);
+  return diff.ok() ? std::optional(std::move(diff->figures)) : std::nullopt;
+}
+
 // The cost of a model at the revision; nullopt if it cannot be read or counted.
 std::optional<Diff> CostAt(const std::string& path, const std::string& revision,
                            const CountOptions& options) {
+  if (settings::IsPipelineFile(path)) return CostOfPipelineAt(path, revision, options);
   const absl::StatusOr<Model> model = LoadRevision({path, revision}, options);
   if (!model.ok()) return std::nullopt;
   absl::StatusOr<Diff> diff = DiffModels(*model, options);
@@ -143,13 +177,17 @@ void FindRenamed(const std::vector<std::string>& models, const std::string& revi
   };
   std::vector<Pair> pairs;
   for (const std::string& head : fresh) {
-    const absl::StatusOr<ModelOrReport> side = LoadModelOrReport(head, options);
-    if (!side.ok() || !side->model) continue;  // the model's own row says why
+    const bool is_pipeline = IsOnePipeline(head);
+    const absl::StatusOr<ModelOrReport> side =
+        is_pipeline ? absl::CancelledError() : LoadModelOrReport(head, options);
+    // The model's own row says why it cannot be read.
+    if (!is_pipeline && (!side.ok() || !side->model)) continue;
     for (size_t i = 0; i < std::min(moves->removed.size(), kMostTried); ++i) {
       const std::string& base = moves->removed[i];
-      const absl::StatusOr<Model> old = LoadRevision({base, revision}, options);
-      if (!old.ok()) continue;
-      const absl::StatusOr<Diff> diff = DiffModels(*old, *side->model, options);
+      if (settings::IsPipelineFile(base) != is_pipeline) continue;
+      const absl::StatusOr<Diff> diff = is_pipeline
+                                            ? DiffRenamed(head, {base, revision}, options)
+                                            : DiffRevision(base, revision, *side->model, options);
       const std::optional<int64_t> likeness = diff.ok() ? LikenessOf(*diff) : std::nullopt;
       if (likeness) pairs.push_back({*likeness, head, base});
     }

@@ -38,9 +38,9 @@ function comparePage(data) {
   const fields = sizeFields(sized.sizes, data.symbols, draw);
   const notes = [tools.some((tool) => tool.status === "assumed") ? "* rests on an assumption." : "",
                  known.some((tool) => tool.passes > 1) ? "Figures of a training step are compared with three times our forward pass." : ""].filter(Boolean);
-  page.replaceChildren(...[heading(compare.model, [...modelWords(compare.model), sizeWords(compare.bindings)]),
-    h("p", { class: "lead", text: "What other tools report for this model, and where each difference from our count comes from." }), ours,
-    lines([["inputs", data.inputs]]), fields,
+  page.replaceChildren(...[heading(compare.model, [...(data.stages.length > 0 ? [] : modelWords(compare.model)), sizeWords(compare.bindings)]),
+    h("p", { class: "lead", text: "What other tools report, and where each difference from our count comes from." }), ours,
+    lines([["inputs", data.inputs], ["samples", data.samples], ["stages", data.stages]]), fields,
     h("div", { class: "columns" },
       h("section", { class: "way", "aria-label": "Tools" }, h("h2", { text: "In percent of our count" }), list,
         notes.length > 0 ? h("p", { class: "muted", text: notes.join(" ") }) : null,
@@ -87,20 +87,34 @@ function stepFigure(step, lowerBound) {
   const value = step.total ? step.at : step.amount;
   const text = value === null ? "?" : step.total ? knownText(knownOf(value, lowerBound), si(value)) : `${value > 0n ? "+" : ""}${si(value)}`;
   const formula = /^-?[0-9]+$/.test(step.text) || step.text.length > 2000 ? "" : ` = ${grouped(step.text)}`;
+  if (!step.place) return h("span", { class: "figure", title: value === null ? "" : digits(value), text });
   return exactly(step.place, value, text, { class: "figure", title: value === null ? step.text.slice(0, 2000) : digits(value) + formula });
 }
 
+// A step for each term; of a pipeline all stages that have it are one, with a part for each.
+function termSteps(tool, place, { sized, stages }) {
+  const steps = tool.terms.map((term, i) => ({ name: term.name, reason: term.reason, nodes: term.nodes, module: term.module, amount: sized.of(term.amount),
+                                               text: term.amount.expr, place: `${place}.terms.${i}.amount` }));
+  if (!stages) return steps;
+  const groups = new Map();
+  for (const step of steps) groups.set(step.name, [...(groups.get(step.name) || []), step]);
+  return [...groups.values()].map((parts) => {
+    if (parts.length === 1) return parts[0];
+    const amount = parts.some((part) => part.amount === null) ? null : parts.reduce((sum, part) => sum + part.amount, 0n);
+    return { name: parts[0].name, reason: parts[0].reason, amount, text: String(amount), parts };
+  });
+}
+
 // The steps from our count to a tool's figure, at the sizes of the page.
-function waterfall(tool, { sized, lower: lowerBound }) {
+function waterfall(tool, { data, sized, lower: lowerBound }) {
   const head = [h("h2", { text: tool.name + (tool.version ? ` ${tool.version}` : "") }),
                 h("p", { class: "muted", text: tool.source })];
   if (!tool.headline) return [...head, h("p", { text: tool.assumptions.join(" ") })];
   const place = `conventions.${tool.name}`;
   const steps = [{ name: startName(tool), at: sized.of(tool.start), total: true, text: tool.start.expr, place: `${place}.start` }];
-  for (const [i, term] of tool.terms.entries()) {
-    const before = steps[steps.length - 1].at, amount = sized.of(term.amount);
-    steps.push({ name: term.name, reason: term.reason, nodes: term.nodes, amount, from: before, text: term.amount.expr, module: term.module, place: `${place}.terms.${i}.amount`,
-                 at: before === null || amount === null ? null : before + amount });
+  for (const step of termSteps(tool, place, { sized, stages: data.stages.length > 0 })) {
+    const before = steps[steps.length - 1].at;
+    steps.push({ ...step, from: before, at: before === null || step.amount === null ? null : before + step.amount });
   }
   const reached = steps[steps.length - 1].at, end = sized.of(tool.headline);
   if (reached !== null && end !== null && reached !== end) {
@@ -120,7 +134,8 @@ function waterfall(tool, { sized, lower: lowerBound }) {
       stepFigure(step, lowerBound)),
     bar(step),
     step.reason ? h("p", { class: "muted" }, h("bdi", { text: step.reason }),
-                    ` (${[step.module, plural(step.nodes, "node")].filter(Boolean).join(", ")})`) : null));
+                    step.nodes === undefined ? "" : ` (${[step.module, plural(step.nodes, "node")].filter(Boolean).join(", ")})`) : null,
+    step.parts ? h("ul", { class: "notes" }, step.parts.map((part) => h("li", {}, h("bdi", { text: `${part.module}: ` }), stepFigure(part, lowerBound)))) : null));
   const assumed = tool.assumptions.length === 0 ? null
     : h("div", {}, h("h3", { text: "Assumptions" }), h("ul", { class: "notes" }, tool.assumptions.map((text) => h("li", { text }))));
   return [...head, h("ol", { class: "waterfall" }, rows), assumed].filter(Boolean);
