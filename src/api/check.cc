@@ -427,9 +427,8 @@ class SizedPipelines {
       sizes_.fixed.erase(name);
       sizes_.ranges.erase(name);
     }
-    return (base ? MakePipelineDiff(*std::move(base), std::move(head))
-                 : MakePipelineDiff(std::move(head)))
-        .figures;
+    if (!base) return FiguresOf(head);
+    return MakePipelineDiff(*std::move(base), std::move(head)).figures;
   }
 
  private:
@@ -495,8 +494,11 @@ absl::Status CheckPipeline(const CheckedPipeline& pipeline, const Budgets& all,
   if (!options.on_device) {
     ASSIGN_OR_RETURN(options.on_device, DeviceOf(all, run.devices));
   }
-  const Budgets budgets = BudgetsOf(
-      all, pipeline.path, pipeline.base_path.empty() ? pipeline.path : pipeline.base_path);
+  Budgets budgets = BudgetsOf(all, pipeline.path,
+                              pipeline.base_path.empty() ? pipeline.path : pipeline.base_path);
+  // A file for models as well has it for all of them, and a pipeline has no axes of its own.
+  std::erase_if(budgets.rules,
+                [](const BudgetRule& rule) { return rule.kind == BudgetRule::Kind::kFixed; });
   RETURN_IF_ERROR(RequireEach(budgets, &RequirePipelineRule));
   if (!pipeline.has_base) RETURN_IF_ERROR(RequireNoBase(budgets, pipeline.path));
   std::vector<const BudgetSizes*> sets;

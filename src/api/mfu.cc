@@ -180,7 +180,8 @@ class MfuMaker {
     if (options_.parameters.tokens) facts_.no_tokens.clear();
     // A number of tokens given by the user assumes samples of one length. A length beside samples
     // is that which a program is configured to.
-    const bool other = options_.parameters.tokens || (options_.parameters.t && !sum_);
+    const bool other =
+        options_.parameters.tokens || (options_.parameters.t && !options_.count.samples);
     if (!other || options_.parameters.s2) return;
     of_step.s2.reset();
     if (of_step.tokens && of_step.t) of_step.s2 = *of_step.tokens * *of_step.t;
@@ -419,7 +420,8 @@ class MfuMaker {
       return std::find(reads.begin(), reads.end(), name) != reads.end();
     };
     FormulaFacts facts = facts_;
-    const bool has_given_length = options_.parameters.t && !(sum_ && info.length.empty());
+    const bool has_given_length =
+        options_.parameters.t && !(options_.count.samples && info.length.empty());
     if (!has_given_length && KnownSize(length_)) facts.parameters.t = length_;
     for (const FormulaParameter& parameter : kFormulaParameters) {
       const std::optional<int64_t> value = KnownSize(facts.parameters.*parameter.value);

@@ -29,6 +29,7 @@
 #include "absl/strings/strip.h"
 #include "src/base/setting.h"
 #include "src/base/utf8.h"
+#include "src/check/judge.h"
 #include "src/check/limit_text.h"
 #include "src/graph/symbol_origin.h"
 #include "src/pipeline/pipeline_file.h"
@@ -157,6 +158,21 @@ absl::string_view ShortNameOf(absl::string_view path) {
   return path.substr(path.size() - name.size() - 1 - report::FileNameOf(folder).size());
 }
 
+// The shortest name that is for none of the other models.
+absl::string_view OwnName(absl::string_view path, absl::string_view folder,
+                          absl::Span<const absl::string_view> paths) {
+  absl::string_view whole = path;
+  absl::ConsumePrefix(&whole, "./");
+  absl::string_view below = whole;
+  absl::ConsumePrefix(&below, folder);
+  for (const absl::string_view name : {ShortNameOf(path), below}) {
+    const bool is_own = absl::c_none_of(
+        paths, [&](absl::string_view other) { return other != path && IsForModel(name, other); });
+    if (is_own) return name;
+  }
+  return whole;
+}
+
 }  // namespace
 
 std::string InitialBudgets(absl::Span<const Report> reports, absl::string_view folder,
@@ -186,14 +202,11 @@ std::string InitialBudgets(absl::Span<const Report> reports, absl::string_view f
       reports[0].model.path.find_first_of("*?") != std::string::npos) {
     return out + InitialSections(reports[0], "");
   }
-  std::map<absl::string_view, int> uses;
-  for (const Report& report : reports) ++uses[ShortNameOf(report.model.path)];
-  for (const auto& [report, given] : pipelines) ++uses[ShortNameOf(report.file)];
+  std::vector<absl::string_view> paths;
+  for (const Report& report : reports) paths.push_back(report.model.path);
+  for (const auto& [report, given] : pipelines) paths.push_back(report.file);
   const auto prefix = [&](absl::string_view path) {
-    const absl::string_view name = ShortNameOf(path);
-    absl::ConsumePrefix(&path, "./");
-    absl::ConsumePrefix(&path, folder);
-    return absl::StrCat("models.", TomlString(uses[name] == 1 ? name : path), ".");
+    return absl::StrCat("models.", TomlString(OwnName(path, folder, paths)), ".");
   };
   for (const Report& report : reports) {
     out += InitialSections(report, prefix(report.model.path));

@@ -655,6 +655,8 @@ bool MatchesPathOrEnd(absl::string_view models, absl::string_view path) {
 
 bool IsForModel(absl::string_view models, absl::string_view path) {
   absl::ConsumePrefix(&models, "./");
+  absl::ConsumeSuffix(&models, "/");
+  while (absl::ConsumeSuffix(&path, "/.") || absl::ConsumeSuffix(&path, "/")) continue;
   if (MatchesPathOrEnd(models, path)) return true;
   // "a/pipeline.toml" is the pipeline of the folder a.
   return absl::ConsumeSuffix(&path, kPipelineFile) && absl::ConsumeSuffix(&path, "/") &&

@@ -326,6 +326,8 @@ PipelineDiff MakePipelineDiff(PipelineReport head) {
   return diff;
 }
 
+Diff FiguresOf(const PipelineReport& report) { return MakePipelineDiff(report).figures; }
+
 Document ToDocument(const PipelineDiff& diff, bool exact) {
   Document document;
   document.title = diff.head.file;

@@ -39,6 +39,7 @@ struct PipelineDiff {
 PipelineDiff MakePipelineDiff(PipelineReport base, PipelineReport head);
 // A pipeline without a base: everything is new.
 PipelineDiff MakePipelineDiff(PipelineReport head);
+Diff FiguresOf(const PipelineReport& report);  // the same, without the reports
 
 // Each stage with what changed in it, then all of them.
 Document ToDocument(const PipelineDiff& diff, bool exact);

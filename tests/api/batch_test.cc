@@ -775,7 +775,9 @@ TEST(BatchTest, WhatHasNoSumIsRefused) {
   options.memory->fit = FitRequest{.bytes = 1};
   EXPECT_TRUE(absl::IsInvalidArgument(Count(model, options).status()));
   options.memory.reset();
+  options.upper_bounds = true;
   EXPECT_TRUE(absl::IsUnimplemented(CompareTools(model, options, {}).status()));
+  options.upper_bounds = false;
   options.tokens = 5;
   EXPECT_TRUE(absl::IsInvalidArgument(Count(model, options).status()));
 }

@@ -135,6 +135,20 @@ class Review(Repository):
         self.assertIn("1 model renamed and changed", comment)
         self.assertIn("1 of 2 budgets failed", comment)
 
+    def test_renamed_stages(self):
+        """Stages with the same parameters are the same, whatever they are called; an equal pipeline is matched first."""
+        self.write("onnxflops.toml", '[budget]\nflops = "+2%"\n')
+        equal = self.read("pipes/pipeline.toml")
+        changed = equal.replace("../config", "config").replace("tokens = 128", "tokens = 256").replace('name = "prompt"', 'name = "p"').replace('name = "tokens"', 'name = "t"')
+        self.git("rm", "-q", "pipes/pipeline.toml")
+        self.write("new.toml", changed)
+        comment, _ = self.review("new.toml", "--removed", "pipes/pipeline.toml", code=1)
+        self.assertIn("1 model renamed and changed", comment)
+        self.write("equal.toml", equal.replace("../config", "config"))
+        for order in (["new.toml", "equal.toml"], ["equal.toml", "new.toml"]):
+            comment, _ = self.review(*order, "--removed", "pipes/pipeline.toml")
+            self.assertIn("1 model renamed;", comment.replace("1 new model; 1 model renamed", "1 model renamed; 1 new model"))
+
     def test_a_configuration_that_is_a_folder(self):
         self.change("pipes/pipeline.toml", "../config/gpt2/config.json", "../config/gpt2")
         self.commit()
@@ -199,7 +213,8 @@ class Review(Repository):
                 stages.flush()
                 os.mkdir(os.path.join(self.folder, "sd"))
                 os.symlink(stages.name, os.path.join(self.folder, "sd", "pipeline.toml"))
-                for path in ("sd", "sd/pipeline.toml"):
+                os.symlink(os.path.dirname(stages.name), os.path.join(self.folder, "far"))
+                for path in ("sd", "sd/pipeline.toml", "far/" + os.path.basename(stages.name)):
                     comment, message = self.review(path, "--no-budgets", code=2)
                     self.assertIn("it is not in the repository", comment, path)
                     self.assertNotIn("secret", comment + message)
@@ -218,6 +233,26 @@ class Review(Repository):
         comment = self.read("onnxflops-review/comment.md")
         self.assertIn("1 of 2 budgets failed in 1 of 2 models", comment)
         self.assertIn("`tokens: 128 -> 256`", comment)
+
+    def test_budgets_are_no_pipelines(self):
+        """For the scripts, whatever the budgets are called and however the call spells it."""
+        os.makedirs(os.path.join(self.folder, "bud"))
+        self.write("bud/my.toml", '[budget]\nflops = "1 TFLOP"\n')
+        self.write("onnxflops.toml", '[budget]\nflops = "1 TFLOP"\n')
+        self.commit()
+        self.git("branch", "base")
+        origin = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, origin)
+        self.git("init", "-q", "--bare", origin)
+        self.git("remote", "add", "origin", origin)
+        self.git("rm", "-q", "onnxflops.toml")
+        self.commit()
+        for script, budgets in (("review.sh", "bud/my.toml"), ("review.sh", "./bud//my.toml"), ("record.sh", "bud/my.toml"), ("record.sh", "")):
+            done = subprocess.run([os.path.abspath("tools/ci/" + script)], cwd=self.folder, capture_output=True, text=True, check=False,
+                                  env={**os.environ, "ONNXFLOPS": PROGRAM, "BASE": "base", "MODELS": "*.onnx\npipes/*.toml\n*my.toml" if budgets else "*.onnx\npipes/*.toml", "BUDGETS": budgets})
+            self.assertEqual(done.returncode, 0, (script, budgets, done.stderr))
+        history = self.git("show", "origin/onnxflops-history:history.jsonl") if self.git("fetch", "-q", "origin") == "" else ""
+        self.assertEqual([json.loads(line).get("limits") for line in history.splitlines()][:2], 2 * [{"flops": 10**12}])
 
 
 class Record(Repository):
@@ -255,7 +290,7 @@ class Record(Repository):
         self.run_in(*record)
         self.git("commit", "-q", "--allow-empty", "-m", "more")
         self.run_in(*record, "--dim", "tokens=300")
-        self.assertEqual([r["limits"] for r in self.records() if r["model"] == "pipes/"], 4 * [{"flops": 900 * 10**9, "memory_bytes": 9 * 10**9}])
+        self.assertEqual([r["limits"] for r in self.records() if r["model"] == "pipes/pipeline.toml"], 4 * [{"flops": 900 * 10**9, "memory_bytes": 9 * 10**9}])
         history = self.document("history", "h.jsonl", "--quantity", "flops", "--quantity", "memory_bytes")
         changes = [(c["quantity"], c.get("before_sizes") == c.get("after_sizes")) for c in history["changes"]]
         self.assertEqual(sorted(changes), [("flops", False), ("flops", True), ("flops", True), ("memory_bytes", False), ("memory_bytes", True)])
@@ -284,15 +319,46 @@ class Names(Repository):
         self.assertIn(f"- `{text}`\n", comment)
         self.assertIn("budgets of 1 name without a model", comment)
 
+    def test_a_file_for_models_and_pipelines(self):
+        """Axes that a model fixes are no matter of a pipeline."""
+        self.write("onnxflops.toml", 'fixed = "fail"\n[budget]\nflops = "+2%"\n')
+        report = self.document("check", "net.onnx", "pipes/pipeline.toml", "--git", "HEAD")
+        self.assertEqual([(r["model"], r["kind"]) for r in report["rules"]],
+                         [("net.onnx", "growth"), ("net.onnx", "fixed"), ("pipes/pipeline.toml", "growth")])
+
+    def test_one_pipeline_has_one_name(self):
+        """It is judged once, and a history has one series of it."""
+        rules = self.document("check", "pipes", "pipes/", "./pipes/pipeline.toml", "--max", "flops=9 TFLOP")["rules"]
+        self.assertEqual(len(rules), 1)
+        for path in ("pipes", "pipes/", "./pipes/.", "pipes/pipeline.toml"):
+            self.run_in("check", path, "--no-budgets", "--record", "h.jsonl")
+        self.assertEqual({json.loads(line)["model"] for line in self.read("h.jsonl").splitlines()}, {"pipes/pipeline.toml"})
+
+    def test_first_budgets_of_like_names(self):
+        """A name is for none of the other models."""
+        os.makedirs(os.path.join(self.folder, "x/a"))
+        shutil.copy("models/mobilenet-v3-large.onnx", os.path.join(self.folder, "x/m.onnx"))
+        shutil.copy("models/resnet50.onnx", os.path.join(self.folder, "x/a/m.onnx"))
+        for paths in (["x/m.onnx", "x/a/m.onnx"], ["x"]):
+            self.run_in("check", *paths, "--init", "--budgets", "b.toml")
+            self.run_in("check", *paths, "--budgets", "b.toml")
+            os.remove(os.path.join(self.folder, "b.toml"))
+
     def test_a_review_of_some_models(self):
-        """Names of models that are there, and not reviewed, are no mistakes."""
+        """Names of models that are there, and not reviewed, are no mistakes, nor are patterns."""
         self.write("onnxflops.toml", '[models."net.onnx".budget]\nflops = "9 TFLOP"\n[models."pipes/pipeline.toml".budget]\nflops = "1 TFLOP"\n')
         comment, message = self.review("net.onnx")
         self.assertEqual(message, "")
         self.assertNotIn("without a model", comment)
         os.remove(os.path.join(self.folder, "pipes/pipeline.toml"))
         comment, _ = self.review("net.onnx", "--removed", "pipes/pipeline.toml")
-        self.assertIn("no model of this call is 'pipes/pipeline.toml'", comment)
+        self.assertIn("1 model gone", comment)
+        self.assertNotIn("without a model", comment)
+        self.assertIn("no model of this call is 'pipes/pipeline.toml'", self.review("net.onnx")[0])
+        self.write("onnxflops.toml", '[models."*.toml".budget]\nflops = "9 TFLOP"\n')
+        self.assertEqual(self.review("net.onnx")[1], "")
+        self.write("onnxflops.toml", '[models."net.onnx".budget]\nflops = "9 TFLOP"\n[models."config/gpt2/".budget]\nflops = "1 MFLOP"\n')
+        self.assertEqual(self.run_in("check", "pipes", code=2).stderr.count("no model of this call"), 0)
 
     def test_first_budgets_of_several(self):
         """They stand where all models find them."""
@@ -314,10 +380,14 @@ class Names(Repository):
 
     def test_outputs_replace_no_input(self):
         self.write("lengths.txt", "5,6,7\n")
+        shutil.copytree(os.path.join(self.folder, "pipes"), os.path.join(self.folder, "base"))
+        self.change("base/pipeline.toml", "../config/gpt2/config.json", "../config/other.json")
+        shutil.copy("tests/data/config/gpt2/config.json", os.path.join(self.folder, "config/other.json"))
         budgets = ("--max", "flops=9 TFLOP")
         for words in (("compare", "net.onnx", "pipes/pipeline.toml", "--with", "macs", "-o", "config/gpt2/config.json"), ("check", "pipes/pipeline.toml", *budgets, "-o", "config/gpt2/config.json"),
                       ("check", "pipes", *budgets, "--output", "junit=config/gpt2/config.json"), ("check", "pipes", *budgets, "--decision", "pipes/pipeline.toml"),
                       ("check", "pipes", "--no-budgets", "--git", "HEAD", "--review", "config/gpt2/config.json"), ("compare", "config/gpt2", "--lengths", "lengths.txt", "-o", "lengths.txt"),
+                      ("check", "net.onnx", "--against", "net.onnx", *budgets, "-o", "net.onnx"), ("check", "base/pipeline.toml", "--against", "pipes/pipeline.toml", *budgets, "-o", "config/gpt2/config.json"),
                       ("count", "config/gpt2", "--lengths", "lengths.txt", "-o", "lengths.txt"), ("mfu", "config/gpt2", "--cu-seqlens", "lengths.txt", "--step-time", "1", "--peak", "1T", "-o", "lengths.txt")):
             before = self.git("status", "--porcelain")
             self.run_in(*words, code=2)

@@ -545,7 +545,7 @@ class Compare(unittest.TestCase):
         self.assertEqual(int(thop["(all)"]), number(tools[0]["headline"]))
 
     def test_what_only_models_have(self):
-        for words in (["--module", "unet"], ["--by", "module", "--with", "thop"], ["--terms-nodes"], ["--upper"], ["--input", "x=1"], ["--format", "html"]):
+        for words in (["--module", "unet"], ["--by", "module", "--with", "thop"], ["--terms-nodes"], ["--upper"], ["--input", "x=1"], ["--lengths", "5"]):
             result = run("compare", DIFFUSION, *words)
             self.assertEqual((result.returncode, result.stdout, result.stderr.count("\n")), (2, "", 1), words)
 

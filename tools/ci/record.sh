@@ -4,9 +4,10 @@
 #   MODELS='models/*.onnx' tools/ci/record.sh
 # ONNXFLOPS  the program (onnxflops)            BRANCH  that holds the history (onnxflops-history); it is made where there is none
 # MODELS     patterns of git, one a line        REMOTE  where the branch is (origin)
+# BUDGETS    the file of budgets; without it, each onnxflops.toml
 # The branch has history.jsonl, the records, and what they say as history.md and history.html. Exit code: 0, 2 for an error.
 set -uo pipefail
-onnxflops=${ONNXFLOPS:-onnxflops} branch=${BRANCH:-onnxflops-history} remote=${REMOTE:-origin}
+onnxflops=${ONNXFLOPS:-onnxflops} held=${BUDGETS:-} branch=${BRANCH:-onnxflops-history} remote=${REMOTE:-origin}
 fail() { echo "record.sh: $1" >&2; exit 2; }
 case $branch in -*) false ;; *) git check-ref-format "refs/heads/$branch" ;; esac || fail "BRANCH: '$branch' is no name of a branch"
 case $remote in -*) fail "REMOTE: '$remote' is no name of a remote" ;; esac
@@ -16,7 +17,7 @@ trap 'rm -rf "$work"' EXIT
 mapfile -t patterns < <(grep -v '^[[:space:]]*$' <<<"${MODELS:-*.onnx}")
 [ ${#patterns[@]} -gt 0 ] || fail "MODELS: there is no pattern in it"
 # Budgets are TOML, as files of stages are.
-mapfile -d '' -t models < <(git ls-files -z -- "${patterns[@]}" | grep -zvE '(^|/)onnxflops\.toml$')
+mapfile -d '' -t models < <(git ls-files -z -- "${patterns[@]}" | grep -zvxF -e "${held#./}" | grep -zvE '(^|/)onnxflops\.toml$')
 [ ${#models[@]} -gt 0 ] || fail "MODELS: no file of the repository matches '${patterns[*]}'"
 for pattern in "${patterns[@]}"; do  # one that is mistyped would leave models out
   case $pattern in ":!"* | ":^"* | ":("*exclude*")"*) continue ;; esac
@@ -31,7 +32,10 @@ if ! git var GIT_COMMITTER_IDENT >/dev/null 2>&1; then
 fi
 # Budgets are lines in the charts. Those that are relative have this commit as their base.
 budgets=(--no-budgets)
-if [ -n "$(git ls-files -- onnxflops.toml '*/onnxflops.toml')" ]; then budgets=(--git HEAD); fi
+if [ -n "$held" ]; then
+  git ls-files --error-unmatch -- "./$held" >/dev/null 2>&1 || fail "BUDGETS: there is no file '$held'"
+  budgets=(--budgets "$held" --git HEAD)
+elif [ -n "$(git ls-files -- onnxflops.toml '*/onnxflops.toml')" ]; then budgets=(--git HEAD); fi
 export GIT_INDEX_FILE="$work/index"  # of the commit that is made, not of the checkout
 
 code=0

@@ -25,7 +25,10 @@ tip=$commit  # of the base: a branch that is old has its budgets as well
 commit=$(git merge-base HEAD "$commit" 2>/dev/null || echo "$commit")
 mapfile -t patterns < <(grep -v '^[[:space:]]*$' <<<"${MODELS:-*.onnx}")
 [ ${#patterns[@]} -gt 0 ] || fail "MODELS: there is no pattern in it"
-# Budgets are TOML, as files of stages are.
+# The file as git names it. Budgets are TOML, as files of stages are.
+while [[ $budgets = ./* || $budgets = *//* || $budgets = */./* ]]; do
+  budgets=${budgets#./} budgets=${budgets//\/\//\/} budgets=${budgets//\/.\//\/}
+done
 without_budgets() { grep -zvxF -e "$budgets" | grep -zvE '(^|/)onnxflops\.toml$'; }
 mapfile -d '' -t models < <(git ls-files -z -- "${patterns[@]}" | without_budgets)
 # Renamed files as "R..", the old and the new path, which git finds by content; and removed files.

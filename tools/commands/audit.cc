@@ -100,7 +100,7 @@ absl::StatusOr<ExitCode> RunAudit(const AuditCall& args) {
   std::vector<std::string> inputs = {args.files[0], args.sizes.rules.file}, faults;
   for (size_t i = 0; i < rows.size(); ++i) {
     inputs.push_back(rows[i].model);
-    if (IsFolder(rows[i].model)) {
+    if (IsFolder(rows[i].model) || settings::IsPipelineFile(rows[i].model)) {
       for (std::string& file : settings::FilesOfPipeline(rows[i].model)) {
         inputs.push_back(std::move(file));
       }

@@ -80,11 +80,30 @@ absl::StatusOr<PipelineDiff> DiffPipelines(const CheckedPipeline& checked,
 
 namespace {
 
-// Where a path is, links followed; "" if that cannot be known.
+// Where a path is, links followed; "" if that cannot be known, as of a link to nothing.
 std::string RealPath(const std::filesystem::path& path) {
   std::error_code fault;
-  std::string real = std::filesystem::weakly_canonical(path, fault).generic_string();
-  return fault ? "" : real;
+  const std::filesystem::path whole = std::filesystem::absolute(path, fault);
+  if (fault) return "";
+  const bool is_link = std::filesystem::is_symlink(std::filesystem::symlink_status(whole, fault));
+  const std::filesystem::path real = is_link ? std::filesystem::canonical(whole, fault)
+                                             : std::filesystem::weakly_canonical(whole, fault);
+  return fault ? "" : real.generic_string();
+}
+
+// The top of the work tree that a path is in: of the working directory's if the path is below it by
+// its words, whatever links lead out of it. "" outside of one.
+absl::StatusOr<std::string> TopOf(const std::string& path) {
+  std::error_code fault;
+  const std::string words = NormalPath(std::filesystem::absolute(path, fault).generic_string());
+  const std::string folder = IsFolder(path) ? path : path.substr(0, path.rfind('/') + 1);
+  for (const bool is_here : {true, false}) {
+    ASSIGN_OR_RETURN(const GitRun git, RunGit(is_here || folder.empty() ? "." : folder,
+                                              {"rev-parse", "--show-toplevel"}));
+    std::string top = git.ok ? RealPath(Beginning(git.output)) : "";
+    if (!is_here || (!top.empty() && absl::StartsWith(words + "/", top + "/"))) return top;
+  }
+  return "";
 }
 
 // Whether a file, or all of a folder, is below `top`.
@@ -112,10 +131,7 @@ absl::Status Outside(absl::string_view what) {
 }  // namespace
 
 absl::Status RequireInRepository(const PipelineLoader& load, const std::string& path) {
-  const std::string folder = IsFolder(path) ? path : path.substr(0, path.rfind('/') + 1);
-  ASSIGN_OR_RETURN(const GitRun git,
-                   RunGit(folder.empty() ? "." : folder, {"rev-parse", "--show-toplevel"}));
-  const std::string top = git.ok ? RealPath(Beginning(git.output)) : "";
+  ASSIGN_OR_RETURN(const std::string top, TopOf(path));
   if (top.empty()) return absl::OkStatus();  // what reads the base says so
   if (!IsBelow(path, top)) {
     return Outside(

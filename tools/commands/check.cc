@@ -17,7 +17,6 @@
 #include <climits>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
@@ -29,6 +28,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
@@ -311,26 +311,42 @@ absl::Status JudgeFile(const CheckCall& call, const Budgets& budgets, const Mode
   return absl::OkStatus();
 }
 
-// Names in the budgets that no model of the call has: a mistyped one would go unnoticed, and so
-// would that of a model that is gone. A call of files may leave models out that are there.
+// Whether a name in the budgets is that of a model that this call leaves out, or that is removed.
+bool IsLeftOut(const CheckCall& call, const std::string& budgets, const std::string& name) {
+  if (name.find_first_of("*?") != std::string::npos) return true;
+  if (absl::c_any_of(call.moves.removed,
+                     [&](const std::string& path) { return IsForModel(name, path); })) {
+    return true;
+  }
+  for (const std::string& path : {name, FolderOfModels(budgets) + name}) {
+    if (!Exists(path)) continue;
+    // A folder of the call stands for all that is in it.
+    const bool is_in_folder = absl::c_any_of(call.args.models, [&](const std::string& word) {
+      return IsFolder(word) && !IsOnePipeline(word) &&
+             absl::StartsWith(NormalPath(path), NormalPath(FolderOfModels(word)));
+    });
+    return !is_in_folder;
+  }
+  return false;
+}
+
+// Names in the budgets that no model of the call has: a mistyped one would go unnoticed. A call of
+// files may leave models out that are there.
 std::vector<std::string> IdleBudgets(const CheckCall& call, const BudgetFiles& budgets) {
+  std::vector<std::string> texts;
   const bool has_folder = absl::c_any_of(call.args.models, [](const std::string& word) {
     return IsFolder(word) && !IsOnePipeline(word);
   });
-  std::vector<std::string> texts;
   if (!has_folder && !call.review) return texts;
   for (const BudgetFile& file : budgets.files()) {
     std::set<std::string> seen;
     for (const BudgetRule& rule : file.budgets.rules) {
       if (rule.models.empty() || !seen.insert(rule.models).second) continue;
-      bool is_known =
-          !has_folder && (Exists(rule.models) || Exists(FolderOfModels(file.path) + rule.models));
-      for (size_t i = 0; i < call.files.files.size() && !is_known; ++i) {
-        const std::string& path = call.files.files[i].path;
-        is_known = &budgets.Of(i) == &file && (IsForModel(rule.models, BudgetName(path)) ||
-                                               IsForModel(rule.models, BaseOf(call, path).path));
-      }
-      if (is_known) continue;
+      const bool is_used = absl::c_any_of(call.files.files, [&](const ModelFile& model) {
+        return IsForModel(rule.models, BudgetName(model.path)) ||
+               IsForModel(rule.models, BaseOf(call, model.path).path);
+      });
+      if (is_used || IsLeftOut(call, file.path, rule.models)) continue;
       texts.push_back(absl::StrCat(Escaped(file.path), ":", rule.place.line,
                                    ": no model of this call is ", Quoted(rule.models),
                                    ", so its rules hold nothing"));
@@ -630,8 +646,7 @@ absl::StatusOr<ExitCode> RunInit(const CheckLine& args, const CountOptions& opti
 void KeepFirstOfEach(ModelFiles* files) {
   std::set<std::string> paths;
   std::erase_if(files->files, [&](const ModelFile& file) {
-    const std::filesystem::path path(file.path);
-    return !paths.insert(path.lexically_normal().generic_string()).second;
+    return !paths.insert(NormalPath(BudgetName(file.path))).second;
   });
 }
 
@@ -692,6 +707,19 @@ absl::Status RequireOutputs(const CheckLine& args) {
   return args.output.Style().status();
 }
 
+// The models and what they are compared with: an output may not be one of them.
+std::vector<std::string> InputsOf(const CheckCall& call) {
+  std::vector<std::string> inputs = call.files.inputs();
+  for (const ModelFile& file : call.files.files) {
+    const BaseModel base = BaseOf(call, file.path);
+    if (base.path.empty() || !base.revision.empty()) continue;
+    inputs.push_back(base.path);
+    if (!IsOnePipeline(file.path) && !IsOnePipeline(base.path)) continue;
+    for (std::string& own : settings::FilesOfPipeline(base.path)) inputs.push_back(std::move(own));
+  }
+  return inputs;
+}
+
 absl::StatusOr<ExitCode> RunCheck(const CheckLine& args) {
   ASSIGN_OR_RETURN(const CountOptions options, args.Counted());
   RETURN_IF_ERROR(RequireOutputs(args));
@@ -719,7 +747,7 @@ absl::StatusOr<ExitCode> RunCheck(const CheckLine& args) {
   }
   ASSIGN_OR_RETURN(Review review, JudgeAll(call, budgets));
   ASSIGN_OR_RETURN(CheckReport report, Verdicts(call, budgets, review));
-  std::vector<std::string> inputs = call.files.inputs();
+  std::vector<std::string> inputs = InputsOf(call);
   inputs.insert(inputs.end(), {args.against, args.sizes.rules.file, args.roofline.devices_file.file,
                                args.profile, args.optimized});
   if (args.update && !report.passed()) {

@@ -153,8 +153,8 @@ absl::StatusOr<bool> ArePipelines(const std::vector<std::string>& paths) {
   for (const bool with_configuration : {false, true}) {
     for (size_t i = 0; i < 2; ++i) {
       const std::string& path = i == 0 ? paths.front() : paths.back();
-      is_pipeline[i] =
-          settings::IsPipeline(path) || (with_configuration && settings::IsPipelineFolder(path));
+      is_pipeline[i] = settings::IsPipeline(path) || (with_configuration && IsFolder(path) &&
+                                                      settings::ReadPipelineText(path).ok());
     }
     if (is_pipeline[0] == is_pipeline[1]) return is_pipeline[0];
     if (with_configuration) break;

@@ -187,6 +187,12 @@ bool Exists(const std::string& path) {
   return lstat(path.c_str(), &info) == 0;
 }
 
+std::string NormalPath(const std::string& path) {
+  std::string normal = std::filesystem::path(path).lexically_normal().generic_string();
+  if (normal.size() > 1 && normal.back() == '/') normal.pop_back();
+  return normal == "." ? "" : normal;
+}
+
 bool IsFolder(const std::string& path) {
   struct stat info;
   return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);

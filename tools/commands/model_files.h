@@ -32,6 +32,8 @@ std::optional<std::string> Sha256OfFile(const std::string& path);
 // The same of what is left to read of an open file.
 std::optional<std::string> Sha256OfOpenFile(int fd);
 bool Exists(const std::string& path);
+// "./a//b/" -> "a/b", "." -> "".
+std::string NormalPath(const std::string& path);
 bool IsFolder(const std::string& path);
 
 // Resolves the words of a call. A file stands for itself, and so does "-". A folder stands for all

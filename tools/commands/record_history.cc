@@ -208,7 +208,7 @@ absl::Status RecordArgument::Append(const ModelFiles& files, const CountOptions&
     HistoryRecord record = *std::move(counted);
     record.date = date;
     record.commit = HeadCommit(path);
-    record.model = path;
+    record.model = IsOnePipeline(path) ? NormalPath(BudgetName(path)) : path;
     // A pipeline is of many files.
     record.sha256 = IsOnePipeline(path) ? "" : Sha256OfFile(path).value_or("");
     record.version = ONNXFLOPS_VERSION;

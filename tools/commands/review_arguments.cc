@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -34,6 +35,23 @@ namespace {
 constexpr size_t kMostCounted = 20;  // removed models
 constexpr size_t kMostTried = 16;    // removed and new models: each pair is compared
 
+// How many stages have the parameters of a stage of the other side, whatever they are called.
+double EqualStages(const Diff& diff) {
+  std::vector<absl::int128> base, head, both;
+  for (const ModuleDiff& m : diff.modules) {
+    if (m.parent < 0) continue;
+    const auto add = [&](const Amounts& amounts, std::vector<absl::int128>* to) {
+      if (const auto params = diff::ShownValue(diff, amounts.params)) to->push_back(*params);
+    };
+    if (m.status != DiffStatus::kNew) add(*m.base, &base);
+    if (m.status != DiffStatus::kGone) add(*m.head, &head);
+  }
+  absl::c_sort(base);
+  absl::c_sort(head);
+  absl::c_set_intersection(base, head, std::back_inserter(both));
+  return static_cast<double>(both.size());
+}
+
 // How similar two models are, in thousandths: the mean of the shares of operators in equal numbers,
 // of parameters, and of modules with the same paths; of pipelines, of parameters and of stages with
 // the same names. nullopt: too little for a rename.
@@ -42,7 +60,7 @@ std::optional<int64_t> LikenessOf(const Diff& diff) {
   const auto share = [](double part, double whole) {
     return whole > 0 ? static_cast<int64_t>(1000 * part / whole) : 0;
   };
-  double nodes = 0, same_nodes = 0, modules = 0, same_modules = 0;
+  double nodes = 0, same_nodes = 0, modules = 0, same_modules = 0, bases = 0, heads = 0;
   for (const OpDiff& op : diff.ops) {
     nodes += static_cast<double>(std::max(op.base_nodes, op.head_nodes));
     same_nodes += static_cast<double>(std::min(op.base_nodes, op.head_nodes));
@@ -51,6 +69,12 @@ std::optional<int64_t> LikenessOf(const Diff& diff) {
     if (m.parent < 0 || m.own) continue;
     ++modules;
     same_modules += m.status == DiffStatus::kSame || m.status == DiffStatus::kChanged ? 1 : 0;
+    bases += m.status == DiffStatus::kNew ? 0 : 1;
+    heads += m.status == DiffStatus::kGone ? 0 : 1;
+  }
+  if (nodes == 0) {  // a pipeline
+    same_modules = std::max(same_modules, EqualStages(diff));
+    modules = std::max(bases, heads);
   }
   const ModuleDiff& model = diff.modules[0];
   const std::optional<absl::int128> base = diff::ShownValue(diff, model.base->params);
@@ -64,7 +88,7 @@ std::optional<int64_t> LikenessOf(const Diff& diff) {
     sum += share(part, whole);
     ++shares;
   }
-  const int64_t likeness = sum / shares;
+  const int64_t likeness = sum / shares + (diff.IsEmpty() ? 1 : 0);  // an equal one comes first
   if (likeness < (has_modules ? kLeast : kLeastWithoutModules)) return std::nullopt;
   return likeness;
 }
