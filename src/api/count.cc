@@ -329,12 +329,10 @@ absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
 namespace {
 
 const char* ErrorOf(const CompareReport& report) {
-  const char* error = report.ours.totals.error();
   for (const ToolRow& tool : report.tools) {
-    for (const TermRow& term : tool.terms) error = error == nullptr ? term.amount.error() : error;
-    if (error == nullptr && tool.headline) error = tool.headline->error();
+    if (const char* error = ErrorOf(tool)) return error;
   }
-  return error;
+  return report.ours.totals.error();
 }
 
 // A tool whose count follows no one formula, as of a file with open sizes that it takes for other

@@ -146,10 +146,6 @@ std::string PipelineSections(const InitialPipeline& pipeline, absl::string_view 
   return out;
 }
 
-}  // namespace
-
-namespace {
-
 // The name of a file; of a pipeline.toml, which many folders have, with its folder.
 absl::string_view ShortNameOf(absl::string_view path) {
   const absl::string_view name = report::FileNameOf(path);

@@ -114,15 +114,14 @@ absl::StatusOr<std::vector<bool>> EntriesOfPart(const Evidence& evidence,
   return in_part;
 }
 
-// The first thing wrong with the numbers, or nullptr.
+}  // namespace
+
 const char* ErrorOf(const ToolRow& row) {
   for (const TermRow& term : row.terms) {
     if (const char* error = term.amount.error()) return error;
   }
   return row.headline ? row.headline->error() : nullptr;
 }
-
-}  // namespace
 
 void SortTerms(const Report& ours, std::vector<TermRow>* terms) {
   const report::ReferenceValues values(ours);

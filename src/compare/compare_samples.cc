@@ -15,7 +15,6 @@
 #include "src/compare/compare_report.h"
 #include "src/compare/make_comparison.h"
 #include "src/convention/formulas.h"
-#include "src/report/reference_sizes.h"
 #include "src/report/samples_report.h"
 #include "src/symbolic/sample_sum.h"
 

@@ -37,6 +37,9 @@ absl::StatusOr<CompareReport> MakeComparison(const Inference& inference, const C
 // Replaces all amounts by their sums over the samples, also those of our count.
 void SumOverSamples(const SampleSum& sum, CompareReport* report);
 
+// The first fault of a tool's numbers; nullptr if there is none.
+const char* ErrorOf(const ToolRow& row);
+
 // The largest first, at the sizes that are shown.
 void SortTerms(const Report& ours, std::vector<TermRow>* terms);
 

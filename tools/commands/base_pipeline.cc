@@ -1,3 +1,6 @@
+// How it works. The base of a pipeline is another one, or itself at a revision, which git lays into
+// a temporary folder. A review also reads changes from strangers, so before the head is read all of
+// its files must lie in the work tree, wherever links lead.
 #include "tools/commands/base_pipeline.h"
 
 #include <cstddef>
@@ -17,6 +20,7 @@
 #include "tools/commands/model_files.h"
 
 namespace onnxflops::tools {
+
 std::string BudgetName(const std::string& path) {
   const std::string own = IsFolder(path) ? settings::PipelineFileIn(path) : "";
   return own.empty() ? path : own;
