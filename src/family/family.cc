@@ -205,7 +205,7 @@ absl::StatusOr<Model> LoadConfig(absl::string_view json, absl::string_view name,
                                  std::optional<int64_t> image_size) {
   family::ConfigNotes notes;
   notes.image_size = image_size;
-  ASSIGN_OR_RETURN(const std::string bytes, family::BuildNamed(json, name, &notes));
+  ASSIGN_OR_RETURN(std::string bytes, family::BuildNamed(json, name, &notes));
   std::vector<std::string> warnings;
   if (!notes.defaults.empty()) {
     warnings.push_back(absl::StrCat(kDefaultsWarning, absl::StrJoin(notes.defaults, ", ")));
@@ -216,7 +216,7 @@ absl::StatusOr<Model> LoadConfig(absl::string_view json, absl::string_view name,
         " instead of the configuration's: the table of positions is of that size, too"));
   }
   warnings.insert(warnings.end(), notes.ignored.begin(), notes.ignored.end());
-  return LoadFromBytes(bytes, name, std::move(warnings));
+  return LoadOwnBytes(std::move(bytes), name, std::move(warnings));
 }
 
 namespace {
@@ -226,9 +226,9 @@ absl::StatusOr<std::optional<Model>> PartOfModel(const ModelData& model,
                                                  family::ConfigNotes notes) {
   const absl::string_view config = ConfigOf(model);
   if (config.empty()) return std::optional<Model>();
-  ASSIGN_OR_RETURN(const std::string bytes, family::BuildNamed(config, model.path, &notes));
+  ASSIGN_OR_RETURN(std::string bytes, family::BuildNamed(config, model.path, &notes));
   if (bytes.empty()) return std::optional<Model>();
-  ASSIGN_OR_RETURN(Model part, LoadFromBytes(bytes, model.path, {}));
+  ASSIGN_OR_RETURN(Model part, LoadOwnBytes(std::move(bytes), model.path));
   return std::optional<Model>(std::move(part));
 }
 

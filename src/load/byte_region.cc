@@ -52,6 +52,17 @@ ByteRegion::ByteRegion(Kind kind, int fd, const char* source, AddressRange range
       loaded_(base_),
       window_(kFirstWindow) {}
 
+ByteRegion::ByteRegion(std::string own, uint64_t size)
+    : kind_(Kind::kBytes),
+      fd_(-1),
+      source_(nullptr),
+      own_(std::move(own)),
+      base_(own_.data()),
+      size_(size),
+      window_(kFirstWindow) {
+  SetLoaded(size);
+}
+
 absl::StatusOr<std::unique_ptr<ByteRegion>> ByteRegion::Create(Kind kind, int fd,
                                                                const char* source, uint64_t size) {
   AddressRange range = AddressRange::Reserve(size + kPage);
@@ -77,6 +88,12 @@ absl::StatusOr<std::unique_ptr<ByteRegion>> ByteRegion::OfStream(int fd) {
 
 absl::StatusOr<std::unique_ptr<ByteRegion>> ByteRegion::OfBytes(absl::string_view bytes) {
   return Create(Kind::kBytes, -1, bytes.data(), bytes.size());
+}
+
+std::unique_ptr<ByteRegion> ByteRegion::OfOwn(std::string bytes) {
+  const uint64_t size = bytes.size();
+  bytes.append(kSlack, '\0');
+  return std::unique_ptr<ByteRegion>(new ByteRegion(std::move(bytes), size));
 }
 
 void ByteRegion::Close() {

@@ -34,6 +34,8 @@ class ByteRegion {
   static absl::StatusOr<std::unique_ptr<ByteRegion>> OfFile(int fd, uint64_t size);
   static absl::StatusOr<std::unique_ptr<ByteRegion>> OfStream(int fd);
   static absl::StatusOr<std::unique_ptr<ByteRegion>> OfBytes(absl::string_view bytes);
+  // Bytes that the region keeps, all of them loaded: no copy is made.
+  static std::unique_ptr<ByteRegion> OfOwn(std::string bytes);
   ByteRegion(const ByteRegion&) = delete;
   ByteRegion& operator=(const ByteRegion&) = delete;
 
@@ -59,6 +61,7 @@ class ByteRegion {
   enum class Kind { kFile, kStream, kBytes };
 
   ByteRegion(Kind kind, int fd, const char* source, AddressRange range, uint64_t size);
+  ByteRegion(std::string own, uint64_t size);
   static absl::StatusOr<std::unique_ptr<ByteRegion>> Create(Kind kind, int fd, const char* source,
                                                             uint64_t size);
   // Reads [begin, end) into place; at least up to `need`, of a stream perhaps no more.
@@ -75,6 +78,7 @@ class ByteRegion {
   int fd_;
   const char* source_;  // of kBytes
   const AddressRange range_;
+  std::string own_;  // instead of a range: the bytes, and kSlack zeros
   char* const base_;
   uint64_t size_;
   const char* loaded_;

@@ -133,6 +133,11 @@ absl::StatusOr<Model> LoadFromBytes(absl::string_view bytes, absl::string_view n
   return load::Parse(load::ByteRegion::OfBytes(bytes), name, std::move(warnings));
 }
 
+absl::StatusOr<Model> LoadOwnBytes(std::string bytes, absl::string_view name,
+                                   std::vector<std::string> warnings) {
+  return load::Parse(load::ByteRegion::OfOwn(std::move(bytes)), name, std::move(warnings));
+}
+
 absl::StatusOr<Model> LoadFromStream(int fd, absl::string_view name) {
   return load::Parse(load::ByteRegion::OfStream(fd), name);
 }

@@ -29,6 +29,10 @@ absl::StatusOr<Model> LoadFile(absl::string_view path);
 absl::StatusOr<Model> LoadFromBytes(absl::string_view bytes, absl::string_view name = "<bytes>",
                                     std::vector<std::string> warnings = {});
 
+// As LoadFromBytes, of bytes that the model keeps: they are not copied.
+absl::StatusOr<Model> LoadOwnBytes(std::string bytes, absl::string_view name,
+                                   std::vector<std::string> warnings = {});
+
 // Reads a model from an open descriptor, such as a pipe, from its current position to the end.
 absl::StatusOr<Model> LoadFromStream(int fd, absl::string_view name);
 

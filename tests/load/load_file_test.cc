@@ -370,8 +370,10 @@ TEST_F(LoadFileTest, TheEndOfARegionAndWhatIsBeyondIt) {
     const std::string text = Numbered(size);
     const int fd = open(Write("file", text).c_str(), O_RDONLY);
     const absl::Cleanup close_file = [fd] { close(fd); };
-    for (auto& region : {load::ByteRegion::OfFile(fd, size), load::ByteRegion::OfStream(fd),
-                         load::ByteRegion::OfBytes(text)}) {
+    absl::StatusOr<std::unique_ptr<load::ByteRegion>> regions[] = {
+        load::ByteRegion::OfFile(fd, size), load::ByteRegion::OfStream(fd),
+        load::ByteRegion::OfBytes(text), load::ByteRegion::OfOwn(text)};
+    for (const auto& region : regions) {
       ASSERT_TRUE(region.ok());
       load::ByteRegion& r = **region;
       EXPECT_TRUE(r.Load(r.begin(), size));
