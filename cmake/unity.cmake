@@ -1,5 +1,6 @@
 # With ONNXFLOPS_UNITY the folders of a line are compiled as one file, any other folder by itself, by CMake's unity build: most of the
-# time of a file goes into headers that all of them include. So names without linkage have to differ within a line.
+# time of a file goes into headers that all of them include. So names without linkage have to differ within a line; tests have a
+# namespace for each file.
 set(ONNXFLOPS_BATCHES
   "src/base src/base/platform src/symbolic"
   "src/graph src/cost src/load src/exporter src/resolve"
@@ -12,6 +13,14 @@ set(ONNXFLOPS_BATCHES
   "src/profile src/annotate src/diff src/check src/history src/monitor"
   "ops ops/formula ops/ml ops/user"
   "tools/cli tools/commands"
+  # Of tests/:
+  "adapter annotate api settings"
+  "base check compare exporter history"
+  "count diff family hostile"
+  "hardware memory module monitor"
+  "infer load resolve"
+  "profile program report"
+  "symbolic training"
 )
 function(onnxflops_unity target)
   if(NOT ONNXFLOPS_UNITY)

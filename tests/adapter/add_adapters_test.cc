@@ -12,7 +12,7 @@
 #include "src/onnxflops.h"
 #include "tests/model_maker.h"
 
-namespace onnxflops {
+namespace onnxflops::add_adapters_test {
 namespace {
 
 using testing::AllOf;
@@ -329,4 +329,4 @@ TEST(AddAdaptersTest, LeavesTiedWeightsAsTheyAre) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::add_adapters_test

@@ -18,7 +18,7 @@
 #include "tests/adapter/model_parts.h"
 #include "tests/model_maker.h"
 
-namespace onnxflops {
+namespace onnxflops::at_batch_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -436,4 +436,4 @@ TEST(AtBatchTest, NeedsOneFixedBatch) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::at_batch_test

@@ -17,7 +17,7 @@
 #include "onnx/onnx_pb.h"
 #include "src/onnxflops.h"
 
-namespace onnxflops {
+namespace onnxflops::at_batch_truth_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -161,4 +161,4 @@ TEST(AtBatchTruthTest, CountsWhatTheOpenFileHas) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::at_batch_truth_test

@@ -14,7 +14,7 @@
 #include "tests/adapter/model_parts.h"
 #include "tests/model_maker.h"
 
-namespace onnxflops {
+namespace onnxflops::at_image_test {
 namespace {
 
 using testing::AllOf;
@@ -291,4 +291,4 @@ TEST(AtImageTest, FindsChannelsFirstAndLast) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::at_image_test

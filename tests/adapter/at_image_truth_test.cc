@@ -15,7 +15,7 @@
 #include "absl/strings/str_split.h"
 #include "src/onnxflops.h"
 
-namespace onnxflops {
+namespace onnxflops::at_image_truth_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -98,4 +98,4 @@ TEST(AtImageTruthTest, SaysThatInterpolationIsNotCounted) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::at_image_truth_test

@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace onnxflops {
+namespace onnxflops::lora_options_test {
 namespace {
 
 using testing::ElementsAre;
@@ -75,4 +75,4 @@ TEST(ParseLoraTest, BoundsTheNumberOfModules) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::lora_options_test

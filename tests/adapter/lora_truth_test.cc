@@ -15,7 +15,7 @@
 #include "src/family/family.h"
 #include "src/onnxflops.h"
 
-namespace onnxflops {
+namespace onnxflops::lora_truth_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -85,4 +85,4 @@ TEST(LoraTruthTest, EqualsTheExportOfPeft) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::lora_truth_test

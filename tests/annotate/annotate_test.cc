@@ -27,7 +27,7 @@
 #include "src/onnxflops.h"
 #include "tests/infer/node_suite.h"
 
-namespace onnxflops {
+namespace onnxflops::annotate_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -305,4 +305,4 @@ TEST(AnnotateTest, AnUnknownOperatorIsNotZero) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::annotate_test

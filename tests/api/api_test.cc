@@ -12,7 +12,7 @@
 #include "src/onnxflops.h"
 #include "tests/model_maker.h"
 
-namespace onnxflops {
+namespace onnxflops::api_test {
 namespace {
 
 using testing::Each;
@@ -125,4 +125,4 @@ TEST(ServingTest, IsACountAtTheSizesThatItBinds) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::api_test

@@ -24,7 +24,7 @@
 #include "src/symbolic/sample_sum.h"
 #include "tests/model_text.h"
 
-namespace onnxflops {
+namespace onnxflops::batch_test {
 namespace {
 
 Model LoadKept(const std::string& name) {
@@ -783,4 +783,4 @@ TEST(BatchTest, WhatHasNoSumIsRefused) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::batch_test

@@ -18,7 +18,7 @@
 #include "src/api/recognise_pipeline.h"
 #include "tests/model_maker.h"
 
-namespace onnxflops {
+namespace onnxflops::decoder_parts_test {
 namespace {
 
 using Inputs = std::vector<std::pair<std::string, std::vector<std::string>>>;
@@ -416,4 +416,4 @@ TEST(DecoderPartsTest, PartsAreTheWhole) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::decoder_parts_test

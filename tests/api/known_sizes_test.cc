@@ -14,7 +14,7 @@
 #include "src/load/load_file.h"
 #include "tests/model_text.h"
 
-namespace onnxflops {
+namespace onnxflops::known_sizes_test {
 namespace {
 
 using testing::ElementsAre;
@@ -163,4 +163,4 @@ TEST(FillTest, LeavesOpenWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::known_sizes_test

@@ -19,7 +19,7 @@
 #include "src/api/recognise_pipeline.h"
 #include "tests/model_maker.h"
 
-namespace onnxflops {
+namespace onnxflops::multimodal_folder_test {
 namespace {
 
 using Inputs = std::vector<std::pair<std::string, std::vector<std::string>>>;
@@ -333,4 +333,4 @@ TEST(MultimodalFolderTest, WhisperOfGenAi) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::multimodal_folder_test

@@ -21,7 +21,7 @@
 #include "src/pipeline/pipeline_audit.h"
 #include "src/settings/pipeline_arguments.h"
 
-namespace onnxflops {
+namespace onnxflops::pipeline_test {
 namespace {
 
 constexpr char kFolder[] = ONNXFLOPS_SOURCE_DIR "/tests/data/pipeline/pipeline.toml";
@@ -613,4 +613,4 @@ TEST(PipelineTest, AReplacedFormulaChangesAStage) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::pipeline_test

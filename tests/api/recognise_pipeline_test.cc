@@ -19,7 +19,7 @@
 #include "src/api/pipeline.h"
 #include "tests/model_maker.h"
 
-namespace onnxflops {
+namespace onnxflops::recognise_pipeline_test {
 namespace {
 
 // A folder of files, which is removed again.
@@ -580,4 +580,4 @@ TEST(RecognisePipelineTest, PartsThatAreMissing) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::recognise_pipeline_test

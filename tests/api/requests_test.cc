@@ -23,7 +23,7 @@
 #include "src/api/serving_step.h"
 #include "src/family/family.h"
 
-namespace onnxflops {
+namespace onnxflops::requests_test {
 namespace {
 
 using Requests = std::vector<StepRequest>;
@@ -440,4 +440,4 @@ TEST(RequestsTest, RequestsBeyondTheModelAreRefused) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::requests_test

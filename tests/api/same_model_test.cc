@@ -18,7 +18,7 @@
 #include "tests/model_maker.h"
 #include "tests/sample.h"
 
-namespace onnxflops {
+namespace onnxflops::same_model_test {
 namespace {
 
 // Totals that hold for any encoding. With `backward`, also those of an exact backward pass.
@@ -387,4 +387,4 @@ TEST(SameModelTest, WaysOfWeightsChangeNeitherParametersNorProducts) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::same_model_test

@@ -12,7 +12,7 @@
 #include "absl/types/span.h"
 #include "src/api/samples.h"
 
-namespace onnxflops {
+namespace onnxflops::sample_list_test {
 namespace {
 
 struct BadText {
@@ -171,4 +171,4 @@ TEST(SampleListTest, TextsOfOneListOfGridsAreTheSame) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::sample_list_test

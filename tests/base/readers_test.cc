@@ -12,7 +12,7 @@
 #include "src/base/json_reader.h"
 #include "src/base/limit_error.h"
 
-namespace onnxflops {
+namespace onnxflops::readers_test {
 namespace {
 
 std::string Parsed(absl::string_view text, const JsonLimits& limits = {}) {
@@ -94,4 +94,4 @@ TEST(CsvReaderTest, ATitleThatIsThereTwice) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::readers_test

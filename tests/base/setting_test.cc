@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace onnxflops {
+namespace onnxflops::setting_test {
 namespace {
 
 std::string Shout(absl::string_view name, absl::string_view value) {
@@ -54,4 +54,4 @@ TEST(SettingTest, AFaceEndsWithItsLife) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::setting_test

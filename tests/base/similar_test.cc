@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace onnxflops {
+namespace onnxflops::similar_test {
 namespace {
 
 using testing::ElementsAreArray;
@@ -59,4 +59,4 @@ TEST(SimilarTest, MessageNamesThemHarmlessly) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::similar_test

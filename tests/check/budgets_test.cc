@@ -19,7 +19,7 @@
 #include "src/check/limit_text.h"
 #include "src/symbolic/interval.h"
 
-namespace onnxflops {
+namespace onnxflops::budgets_test {
 namespace {
 
 using check::LimitTextFor;
@@ -311,4 +311,4 @@ TEST(Sha256Test, KnownValues) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::budgets_test

@@ -24,7 +24,7 @@
 #include "tests/model_maker.h"
 #include "tests/model_text.h"
 
-namespace onnxflops {
+namespace onnxflops::check_test {
 namespace {
 
 using testing::ElementsAre;
@@ -655,4 +655,4 @@ TEST(CheckCommentTest, FitsWhateverTheRulesAre) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::check_test

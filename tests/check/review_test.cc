@@ -15,7 +15,7 @@
 #include "src/diff/comment.h"
 #include "tests/model_maker.h"
 
-namespace onnxflops {
+namespace onnxflops::review_test {
 namespace {
 
 using testing::HasSubstr;
@@ -162,4 +162,4 @@ TEST(ReviewTest, FitsWhateverTheModelsAre) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::review_test

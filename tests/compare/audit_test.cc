@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace onnxflops {
+namespace onnxflops::audit_test {
 namespace {
 
 using testing::ElementsAre;
@@ -117,4 +117,4 @@ TEST(AuditTest, OpenSizesHaveNoFigure) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::audit_test

@@ -12,7 +12,7 @@
 #include "src/api/load.h"
 #include "src/compare/compare_report.h"
 
-namespace onnxflops {
+namespace onnxflops::part_test {
 namespace {
 
 // By tool; a tool without a figure is not there.
@@ -87,4 +87,4 @@ TEST(ComparePartTest, NamesSimilarModules) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::part_test

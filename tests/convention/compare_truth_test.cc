@@ -32,7 +32,7 @@
 #include "src/convention/conventions.h"
 #include "src/load/load_file.h"
 
-namespace onnxflops::convention {
+namespace onnxflops::convention::compare_truth_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -147,4 +147,4 @@ TEST(CompareTruthTest, FiguresWithGradientsAreWhatTheToolsPrinted) {
 }
 
 }  // namespace
-}  // namespace onnxflops::convention
+}  // namespace onnxflops::convention::compare_truth_test

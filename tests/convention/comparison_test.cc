@@ -18,7 +18,7 @@
 #include "src/load/load_file.h"
 #include "tests/model_maker.h"
 
-namespace onnxflops::convention {
+namespace onnxflops::convention::comparison_test {
 namespace {
 
 using testing::ElementsAre;
@@ -344,4 +344,4 @@ TEST_F(ComparisonTest, ATermOfOneNameAndReasonIsOne) {
 }
 
 }  // namespace
-}  // namespace onnxflops::convention
+}  // namespace onnxflops::convention::comparison_test

@@ -20,7 +20,7 @@
 #include "tests/ops/variants.h"
 #include "tests/table.h"
 
-namespace onnxflops {
+namespace onnxflops::comparisons_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -147,4 +147,4 @@ TEST(ComparisonsTest, OfExamplesAddUp) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::comparisons_test

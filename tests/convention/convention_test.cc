@@ -24,7 +24,7 @@
 #include "tests/model_maker.h"
 #include "tests/model_text.h"
 
-namespace onnxflops::convention {
+namespace onnxflops::convention::convention_test {
 namespace {
 
 using testing::Contains;
@@ -629,4 +629,4 @@ TEST(CompareTableTest, FitsTheTerminal) {
 }
 
 }  // namespace
-}  // namespace onnxflops::convention
+}  // namespace onnxflops::convention::convention_test

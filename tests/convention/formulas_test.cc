@@ -21,7 +21,7 @@
 #include "src/resolve/ties.h"
 #include "tests/model_maker.h"
 
-namespace onnxflops::convention {
+namespace onnxflops::convention::formulas_test {
 namespace {
 
 using testing::ElementsAre;
@@ -539,4 +539,4 @@ TEST(ConfigClipTest, TermsStandBesideOurProducts) {
 }
 
 }  // namespace
-}  // namespace onnxflops::convention
+}  // namespace onnxflops::convention::formulas_test

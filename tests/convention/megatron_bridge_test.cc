@@ -15,7 +15,7 @@
 #include "src/onnxflops.h"
 #include "src/symbolic/expr.h"
 
-namespace onnxflops {
+namespace onnxflops::megatron_bridge_test {
 namespace {
 
 nlohmann::json Truth() {
@@ -87,4 +87,4 @@ TEST(MegatronBridgeTest, ParametersMayBeGiven) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::megatron_bridge_test

@@ -28,7 +28,7 @@
 #include "tests/model_maker.h"
 #include "tests/sample.h"
 
-namespace onnxflops::convention {
+namespace onnxflops::convention::onnx_shapes_test {
 namespace {
 
 // ---- What one of the two knows of a value
@@ -649,4 +649,4 @@ TEST(OnnxShapesTest, RowsKnowWhichVersionsHaveAnInference) {
 }
 
 }  // namespace
-}  // namespace onnxflops::convention
+}  // namespace onnxflops::convention::onnx_shapes_test

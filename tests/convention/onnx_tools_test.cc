@@ -17,7 +17,7 @@
 #include "tests/model_maker.h"
 #include "tests/model_text.h"
 
-namespace onnxflops::convention {
+namespace onnxflops::convention::onnx_tools_test {
 namespace {
 
 using testing::ElementsAre;
@@ -615,4 +615,4 @@ TEST(OnnxsimTest, AffineGridHasAProductInside) {
 }
 
 }  // namespace
-}  // namespace onnxflops::convention
+}  // namespace onnxflops::convention::onnx_tools_test

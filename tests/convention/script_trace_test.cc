@@ -18,7 +18,7 @@
 #include "src/convention/torch/trace.h"
 #include "tests/convention/torch_maker.h"
 
-namespace onnxflops::convention {
+namespace onnxflops::convention::script_trace_test {
 namespace {
 
 using testing::ElementsAre;
@@ -632,4 +632,4 @@ TEST(ScriptTraceTest, LikelySpellings) {
 }
 
 }  // namespace
-}  // namespace onnxflops::convention
+}  // namespace onnxflops::convention::script_trace_test

@@ -33,7 +33,7 @@
 #include "src/load/load_file.h"
 #include "tests/table.h"
 
-namespace onnxflops::convention {
+namespace onnxflops::convention::tool_figures_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -268,4 +268,4 @@ TEST(ToolFiguresTest, TracesFitTheirGraphs) {
 }
 
 }  // namespace
-}  // namespace onnxflops::convention
+}  // namespace onnxflops::convention::tool_figures_test

@@ -11,7 +11,7 @@
 #include "tests/convention/torch_figures.h"
 #include "tests/convention/torch_maker.h"
 
-namespace onnxflops::convention {
+namespace onnxflops::convention::torch_attention_test {
 namespace {
 
 using testing::ElementsAre;
@@ -173,4 +173,4 @@ TEST(TorchAttentionTest, WhichCallsARunHas) {
 }
 
 }  // namespace
-}  // namespace onnxflops::convention
+}  // namespace onnxflops::convention::torch_attention_test

@@ -21,7 +21,7 @@
 #include "tests/convention/torch_figures.h"
 #include "tests/convention/torch_maker.h"
 
-namespace onnxflops::convention {
+namespace onnxflops::convention::torch_convention_test {
 namespace {
 
 // ---- linear layers and products
@@ -659,4 +659,4 @@ TEST(NamesTest, ClassesCallTheirOperators) {
 }
 
 }  // namespace
-}  // namespace onnxflops::convention
+}  // namespace onnxflops::convention::torch_convention_test

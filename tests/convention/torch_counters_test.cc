@@ -9,7 +9,7 @@
 #include "tests/convention/torch_figures.h"
 #include "tests/convention/torch_maker.h"
 
-namespace onnxflops::convention {
+namespace onnxflops::convention::torch_counters_test {
 namespace {
 
 // [3, 8] by [4, 8]': 96 multiply-accumulates, 36 parameters.
@@ -121,4 +121,4 @@ TEST(TorchCountersTest, Activations) {
 }
 
 }  // namespace
-}  // namespace onnxflops::convention
+}  // namespace onnxflops::convention::torch_counters_test

@@ -13,7 +13,7 @@
 #include "tests/convention/torch_figures.h"
 #include "tests/convention/torch_maker.h"
 
-namespace onnxflops::convention {
+namespace onnxflops::convention::torch_elements_test {
 namespace {
 
 struct ElementCase {
@@ -277,4 +277,4 @@ TEST(TorchElementsTest, InstanceNorm) {
 }
 
 }  // namespace
-}  // namespace onnxflops::convention
+}  // namespace onnxflops::convention::torch_elements_test

@@ -11,7 +11,7 @@
 #include "src/convention/torch/trace.h"
 #include "tests/convention/torch_maker.h"
 
-namespace onnxflops::convention {
+namespace onnxflops::convention::torch_trace_test {
 namespace {
 
 using testing::ElementsAre;
@@ -713,4 +713,4 @@ TEST(DynamoTest, ModulesThatStandInSeveralPlaces) {
 }
 
 }  // namespace
-}  // namespace onnxflops::convention
+}  // namespace onnxflops::convention::torch_trace_test

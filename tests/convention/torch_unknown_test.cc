@@ -15,7 +15,7 @@
 #include "tests/convention/torch_figures.h"
 #include "tests/convention/torch_maker.h"
 
-namespace onnxflops::convention {
+namespace onnxflops::convention::torch_unknown_test {
 namespace {
 
 // ---- nothing is known of the input
@@ -397,4 +397,4 @@ TEST(TorchUnknownTest, NormsOfClassesByTheirNames) {
 }
 
 }  // namespace
-}  // namespace onnxflops::convention
+}  // namespace onnxflops::convention::torch_unknown_test

@@ -16,7 +16,7 @@
 #include "tests/model_maker.h"
 #include "tests/model_text.h"
 
-namespace onnxflops::convention {
+namespace onnxflops::convention::xla_test {
 namespace {
 
 using testing::ElementsAreArray;
@@ -299,4 +299,4 @@ TEST(XlaTest, ConvolutionsThatKeepTheSize) {
 }
 
 }  // namespace
-}  // namespace onnxflops::convention
+}  // namespace onnxflops::convention::xla_test

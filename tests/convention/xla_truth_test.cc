@@ -14,7 +14,7 @@
 #include "src/compare/compare_report.h"
 #include "tests/model_text.h"
 
-namespace onnxflops::convention {
+namespace onnxflops::convention::xla_truth_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -346,4 +346,4 @@ TEST(XlaTruthTest, EveryFunctionHasAModel) {
 }
 
 }  // namespace
-}  // namespace onnxflops::convention
+}  // namespace onnxflops::convention::xla_truth_test

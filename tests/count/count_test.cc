@@ -14,7 +14,7 @@
 #include "src/symbolic/expr.h"
 #include "tests/model_text.h"
 
-namespace onnxflops {
+namespace onnxflops::count_test {
 namespace {
 
 Counts CountsOf(const std::string& text, int opset = 20) {
@@ -286,4 +286,4 @@ TEST(OpenBranchesTest, OneIsDescribedTheOthersAreCounted) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::count_test

@@ -5,7 +5,7 @@
 #include "src/onnxflops.h"
 #include "tests/model_text.h"
 
-namespace onnxflops {
+namespace onnxflops::foldable_test {
 namespace {
 
 constexpr int kOpset = 18;
@@ -192,4 +192,4 @@ TEST(ShapeWorkTest, CountsForItsMultiplyAccumulatesOnly) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::foldable_test

@@ -16,7 +16,7 @@
 #include "tests/ops/examples.h"
 #include "tests/ops/quantities.h"
 
-namespace onnxflops {
+namespace onnxflops::recount_test {
 namespace {
 
 constexpr Roofline kRoofline = {.zs_per_operation = 3, .zs_per_byte = 1000};
@@ -174,4 +174,4 @@ TEST(RecountTest, Models) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::recount_test

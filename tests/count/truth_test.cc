@@ -16,7 +16,7 @@
 #include "src/infer/infer.h"
 #include "src/load/load_file.h"
 
-namespace onnxflops {
+namespace onnxflops::truth_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -150,4 +150,4 @@ std::string TestName(const testing::TestParamInfo<std::string>& info) {
 INSTANTIATE_TEST_SUITE_P(Models, TruthTest, testing::ValuesIn(TruthFiles()), TestName);
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::truth_test

@@ -22,7 +22,7 @@
 #include "tests/model_maker.h"
 #include "tests/sample.h"
 
-namespace onnxflops {
+namespace onnxflops::diff_models_test {
 namespace {
 
 using testing::ElementsAre;
@@ -457,4 +457,4 @@ TEST(DiffPropertyTest, AnotherExporterIsNotAnotherModel) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::diff_models_test

@@ -24,7 +24,7 @@
 #include "tests/diff/diff_properties.h"
 #include "tests/model_maker.h"
 
-namespace onnxflops {
+namespace onnxflops::diff_test {
 namespace {
 
 using testing::ElementsAre;
@@ -476,4 +476,4 @@ TEST(CommentTest, FoldsAndCutsNoTable) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::diff_test

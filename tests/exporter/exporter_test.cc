@@ -24,7 +24,7 @@
 #include "src/exporter/tensor_name.h"
 #include "src/graph/model.h"
 
-namespace onnxflops::exporter {
+namespace onnxflops::exporter::exporter_test {
 namespace {
 
 using testing::ElementsAre;
@@ -621,4 +621,4 @@ TEST(SourceLineTest, ArgumentsOfACall) {
 }
 
 }  // namespace
-}  // namespace onnxflops::exporter
+}  // namespace onnxflops::exporter::exporter_test

@@ -30,7 +30,7 @@
 #include "src/base/limits.h"
 #include "tests/sample.h"
 
-namespace onnxflops {
+namespace onnxflops::family_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -664,4 +664,4 @@ TEST(FamilyMutationTest, AThousandMutatedConfigurationsAreCountedOrRefused) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::family_test

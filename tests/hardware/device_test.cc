@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 
-namespace onnxflops {
+namespace onnxflops::device_test {
 namespace {
 
 TEST(DeviceTest, EveryFigureHasASource) {
@@ -160,4 +160,4 @@ TEST(DeviceTest, CpusByFormula) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::device_test

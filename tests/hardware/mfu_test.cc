@@ -28,7 +28,7 @@
 #include "tests/model_maker.h"
 #include "tests/model_text.h"
 
-namespace onnxflops {
+namespace onnxflops::mfu_test {
 namespace {
 
 double Percent(absl::int128 flops_per_token, double tokens_per_second, int64_t devices,
@@ -696,4 +696,4 @@ TEST(MfuTest, ParametersOfFormulas) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::mfu_test

@@ -13,7 +13,7 @@
 #include "src/onnxflops.h"
 #include "tests/model_text.h"
 
-namespace onnxflops {
+namespace onnxflops::roofline_test {
 namespace {
 
 constexpr int64_t kPicosecond = 1'000'000'000;  // in zeptoseconds
@@ -460,4 +460,4 @@ TEST(RooflineTest, WhatIsBlankIsAnError) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::roofline_test

@@ -24,7 +24,7 @@
 #include "src/report/report.h"
 #include "src/symbolic/expr.h"
 
-namespace onnxflops {
+namespace onnxflops::history_test {
 namespace {
 
 using Status = RecordedFigure::Status;
@@ -459,4 +459,4 @@ TEST(HistoryTest, TheMainQuantitiesStayWhereNotAllHaveRoom) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::history_test

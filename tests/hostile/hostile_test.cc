@@ -18,7 +18,7 @@
 #include "tests/ops/examples.h"
 #include "tests/sample.h"
 
-namespace onnxflops {
+namespace onnxflops::hostile_test {
 namespace {
 
 using onnx::AttributeProto;
@@ -287,4 +287,4 @@ TEST_P(HostileTest, OtherTools) {
 INSTANTIATE_TEST_SUITE_P(Ops, HostileTest, testing::ValuesIn(AllExamples()));
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::hostile_test

@@ -9,7 +9,7 @@
 #include "src/onnxflops.h"
 #include "tests/model_text.h"
 
-namespace onnxflops {
+namespace onnxflops::bounds_test {
 namespace {
 
 constexpr int kOpset = 20;
@@ -116,4 +116,4 @@ TEST(BoundsTest, UpperBoundsAreCountedAsIfTheyWereGiven) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::bounds_test

@@ -19,7 +19,7 @@
 #include "src/infer/infer.h"
 #include "tests/model_text.h"
 
-namespace onnxflops {
+namespace onnxflops::content_test {
 namespace {
 
 constexpr int kOpset = 18;
@@ -682,4 +682,4 @@ TEST(ResizeTest, SizesAreThoseOfTheFraction) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::content_test

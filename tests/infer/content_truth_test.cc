@@ -11,7 +11,7 @@
 #include "src/infer/infer.h"
 #include "tests/model_text.h"
 
-namespace onnxflops {
+namespace onnxflops::content_truth_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -55,4 +55,4 @@ TEST(ContentTruthTest, ElementsAreThoseOfTheRuntime) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::content_truth_test

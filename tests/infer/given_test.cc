@@ -14,7 +14,7 @@
 #include "src/load/load_file.h"
 #include "tests/model_text.h"
 
-namespace onnxflops {
+namespace onnxflops::given_test {
 namespace {
 
 using testing::HasSubstr;
@@ -428,4 +428,4 @@ TEST(FunctionTest, AsDeepAsTheLimit) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::given_test

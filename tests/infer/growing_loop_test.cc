@@ -12,7 +12,7 @@
 #include "src/infer/infer.h"
 #include "tests/model_text.h"
 
-namespace onnxflops {
+namespace onnxflops::growing_loop_test {
 namespace {
 
 constexpr int kOpset = 20;
@@ -301,4 +301,4 @@ TEST(GrowingRank, IsNotKnown) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::growing_loop_test

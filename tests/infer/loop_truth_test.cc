@@ -16,7 +16,7 @@
 #include "src/load/load_file.h"
 #include "tests/infer/runtime_truth.h"
 
-namespace onnxflops {
+namespace onnxflops::loop_truth_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -128,4 +128,4 @@ TEST(LoopTruthTest, OpenTripsHoldForTheirNumber) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::loop_truth_test

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace onnxflops {
+namespace onnxflops::node_suite_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -129,4 +129,4 @@ TEST(NodeSuiteTest, EveryModelCountsAndHasTheOfficialTypesAndShapes) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::node_suite_test

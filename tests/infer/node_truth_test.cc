@@ -21,7 +21,7 @@
 #include "tests/infer/runtime_truth.h"
 #include "tests/table.h"
 
-namespace onnxflops {
+namespace onnxflops::node_truth_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -198,4 +198,4 @@ TEST(NodeTruthTest, OutputsOfSymbolsAreThoseOfTheirNumbers) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::node_truth_test

@@ -19,7 +19,7 @@
 #include "src/module/module_tree.h"
 #include "tests/sample.h"
 
-namespace onnxflops {
+namespace onnxflops::random_graph_test {
 namespace {
 
 constexpr uint32_t kGraphs = 600;
@@ -197,4 +197,4 @@ TEST(RandomGraphTest, SymbolicEqualsStaticAndAgreesWithOnnx) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::random_graph_test

@@ -14,7 +14,7 @@
 #include "src/load/write_application.h"
 #include "tests/load/load_bytes.h"
 
-namespace onnxflops {
+namespace onnxflops::application_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -175,4 +175,4 @@ TEST(WithFunctionsTest, WarningsAreAdded) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::application_test

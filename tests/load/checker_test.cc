@@ -15,7 +15,7 @@
 #include "src/onnxflops.h"
 #include "tests/infer/node_suite.h"
 
-namespace onnxflops {
+namespace onnxflops::checker_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -83,4 +83,4 @@ TEST(CheckerTest, AcceptsTheGraphsOfConfigurations) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::checker_test

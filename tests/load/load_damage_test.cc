@@ -10,7 +10,7 @@
 #include "src/base/limits.h"
 #include "tests/load/load_bytes.h"
 
-namespace onnxflops {
+namespace onnxflops::load_damage_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -249,4 +249,4 @@ TEST(LoadDamageTest, AModelThatBeginsWithText) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::load_damage_test

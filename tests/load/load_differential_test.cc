@@ -24,7 +24,7 @@
 #include "tests/load/load_bytes.h"
 #include "tests/load/load_compare.h"
 
-namespace onnxflops {
+namespace onnxflops::load_differential_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -381,4 +381,4 @@ TEST(LoadDifferentialTest, EveryFieldIsReadAsItsMessageHasIt) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::load_differential_test

@@ -13,7 +13,7 @@
 #include "src/load/load_file.h"
 #include "tests/load/load_bytes.h"
 
-namespace onnxflops {
+namespace onnxflops::load_error_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -478,4 +478,4 @@ TEST(LoadErrorTest, NamesAreShownEscapedAndCut) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::load_error_test

@@ -29,7 +29,7 @@
 #include "src/load/looks_like_model.h"
 #include "tests/load/load_bytes.h"
 
-namespace onnxflops {
+namespace onnxflops::load_file_test {
 namespace {
 
 using ::testing::StartsWith;
@@ -581,4 +581,4 @@ TEST_F(LoadFileTest, HugePagesWhereMostIsRead) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::load_file_test

@@ -14,7 +14,7 @@
 #include "src/base/limits.h"
 #include "tests/load/load_bytes.h"
 
-namespace onnxflops {
+namespace onnxflops::load_tensor_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -483,4 +483,4 @@ TEST(LoadTensorTest, SizesOfSparseTensors) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::load_tensor_test

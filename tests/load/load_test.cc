@@ -12,7 +12,7 @@
 #include "src/load/load_file.h"
 #include "tests/load/load_bytes.h"
 
-namespace onnxflops {
+namespace onnxflops::load_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -644,4 +644,4 @@ TEST(ModelTest, NodesAreDescribedByNameOrOutput) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::load_test

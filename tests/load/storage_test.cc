@@ -15,7 +15,7 @@
 #include "src/load/name_table.h"
 #include "src/load/text_map.h"
 
-namespace onnxflops {
+namespace onnxflops::storage_test {
 namespace {
 
 using Random = std::mt19937_64;
@@ -154,4 +154,4 @@ TEST(ArenaTest, ArraysAreApart) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::storage_test

@@ -20,7 +20,7 @@
 #include "tests/infer/node_suite.h"
 #include "tests/sample.h"
 
-namespace onnxflops::tools {
+namespace onnxflops::tools::text_form_test {
 namespace {
 
 using testing::HasSubstr;
@@ -207,4 +207,4 @@ TEST(TextFormTest, TheExtensionTellsTheForm) {
 }
 
 }  // namespace
-}  // namespace onnxflops::tools
+}  // namespace onnxflops::tools::text_form_test

@@ -15,7 +15,7 @@
 #include "onnx/onnx_pb.h"
 #include "src/onnxflops.h"
 
-namespace onnxflops {
+namespace onnxflops::kept_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -198,4 +198,4 @@ TEST(KeptTest, IdentitiesKeepNothing) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::kept_test

@@ -30,7 +30,7 @@
 #include "tests/model_maker.h"
 #include "tests/model_text.h"
 
-namespace onnxflops {
+namespace onnxflops::memory_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -672,4 +672,4 @@ TEST(MemoryTest, WhatCannotBeServedIsSaid) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::memory_test

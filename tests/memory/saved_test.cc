@@ -15,7 +15,7 @@
 #include "tests/ops/variants.h"
 #include "tests/table.h"
 
-namespace onnxflops {
+namespace onnxflops::saved_test {
 namespace {
 
 std::vector<int> FloatInputs(const onnx::GraphProto& graph) {
@@ -105,4 +105,4 @@ TEST(SavedTest, WritesItsTable) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::saved_test

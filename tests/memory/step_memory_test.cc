@@ -13,7 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "src/onnxflops.h"
 
-namespace onnxflops {
+namespace onnxflops::step_memory_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -80,4 +80,4 @@ TEST(StepMemoryTest, PeaksAreThoseOfTorch) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::step_memory_test

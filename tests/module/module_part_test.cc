@@ -19,7 +19,7 @@
 #include "src/onnxflops.h"
 #include "tests/model_maker.h"
 
-namespace onnxflops {
+namespace onnxflops::module_part_test {
 namespace {
 
 using testing::ElementsAre;
@@ -462,4 +462,4 @@ TEST(AttributionTest, WeightsOfACallTellItsModule) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::module_part_test

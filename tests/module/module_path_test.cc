@@ -16,7 +16,7 @@
 #include "absl/strings/str_split.h"
 #include "src/base/limits.h"
 
-namespace onnxflops::modules {
+namespace onnxflops::modules::module_path_test {
 namespace {
 
 using testing::ElementsAre;
@@ -233,4 +233,4 @@ TEST(PathsTest, WeightsDecideWhatANameIs) {
 }
 
 }  // namespace
-}  // namespace onnxflops::modules
+}  // namespace onnxflops::modules::module_path_test

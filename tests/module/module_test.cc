@@ -16,7 +16,7 @@
 #include "src/resolve/parameters.h"
 #include "tests/model_maker.h"
 
-namespace onnxflops {
+namespace onnxflops::module_test {
 namespace {
 
 using testing::ElementsAre;
@@ -669,4 +669,4 @@ TEST(RealModelsTest, ParametersAreThoseOfTorch) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::module_test

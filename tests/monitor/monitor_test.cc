@@ -22,7 +22,7 @@
 #include "src/monitor/step_log.h"
 #include "src/symbolic/expr.h"
 
-namespace onnxflops {
+namespace onnxflops::monitor_test {
 namespace {
 
 // A step of 10 FLOPs for each of batch x seq tokens, on two devices of 5 FLOP/s.
@@ -801,4 +801,4 @@ TEST(MonitorTest, LabelsOfPrometheusAreData) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::monitor_test

@@ -12,7 +12,7 @@
 #include "src/monitor/step_log.h"
 #include "src/symbolic/expr.h"
 
-namespace onnxflops {
+namespace onnxflops::step_conflicts_test {
 namespace {
 
 // What a monitor finds wrong with a line of one device, and the line's MFU and padding: 10 FLOPs
@@ -224,4 +224,4 @@ TEST(StepConflictsTest, AFaultyStepLeavesTheOthers) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::step_conflicts_test

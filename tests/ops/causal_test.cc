@@ -12,7 +12,7 @@
 #include "tests/oracle/attention.h"
 #include "tests/oracle/rule_cost.h"
 
-namespace onnxflops {
+namespace onnxflops::causal_test {
 namespace {
 
 using oracle::AttentionSizes;
@@ -219,4 +219,4 @@ TEST(CausalTest, OnlyWhatSaysCausalIsHalved) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::causal_test

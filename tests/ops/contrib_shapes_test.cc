@@ -20,7 +20,7 @@
 #include "tests/ops/fused_pairs.h"
 #include "tests/oracle/rule_cost.h"
 
-namespace onnxflops {
+namespace onnxflops::contrib_shapes_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -244,4 +244,4 @@ TEST(ContribNodesTest, CostWhatTheirPartsAddUpTo) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::contrib_shapes_test

@@ -23,7 +23,7 @@
 #include "ops/rules.h"
 #include "src/base/limits.h"
 
-namespace onnxflops {
+namespace onnxflops::element_rule_test {
 namespace {
 
 using Ints = std::vector<int64_t>;
@@ -639,4 +639,4 @@ TEST(StoredTensorTest, EveryHalf) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::element_rule_test

@@ -13,7 +13,7 @@
 #include "ops/element_rule.h"
 #include "ops/rules.h"
 
-namespace onnxflops {
+namespace onnxflops::evaluate_test {
 namespace {
 
 const Expr n = Expr::Symbol("n", 1);
@@ -514,4 +514,4 @@ TEST(BroadcastShapesTest, NamesWhatDiffers) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::evaluate_test

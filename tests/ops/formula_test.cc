@@ -28,7 +28,7 @@
 #include "tests/oracle/rule_cost.h"
 #include "tests/sample.h"
 
-namespace onnxflops {
+namespace onnxflops::formula_test {
 namespace {
 
 using testing::HasSubstr;
@@ -533,4 +533,4 @@ TEST(FormulaLanguageTest, ASymbolHasFortyDigits) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::formula_test

@@ -15,7 +15,7 @@
 #include "src/onnxflops.h"
 #include "tests/ops/fused_pairs.h"
 
-namespace onnxflops {
+namespace onnxflops::fused_test {
 namespace {
 
 absl::StatusOr<std::string> CensusOf(const char* text) {
@@ -85,4 +85,4 @@ INSTANTIATE_TEST_SUITE_P(Operators, FusedTest, testing::ValuesIn(kFusedPairs),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::fused_test

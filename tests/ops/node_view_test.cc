@@ -20,7 +20,7 @@
 #include "ops/rules.h"
 #include "ops/window.h"
 
-namespace onnxflops {
+namespace onnxflops::node_view_test {
 namespace {
 
 using testing::ElementsAre;
@@ -688,4 +688,4 @@ TEST(PartsTest, Normalizations) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::node_view_test

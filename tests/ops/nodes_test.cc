@@ -17,7 +17,7 @@
 #include "src/infer/infer.h"
 #include "src/load/load_file.h"
 
-namespace onnxflops {
+namespace onnxflops::nodes_test {
 namespace {
 
 using testing::HasSubstr;
@@ -539,4 +539,4 @@ TEST(ActivationGradientTest, IsKnownWhereItIsTheSameForAllElements) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::nodes_test

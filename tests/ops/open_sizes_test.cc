@@ -21,7 +21,7 @@
 #include "tests/ops/examples.h"
 #include "tests/ops/variants.h"
 
-namespace onnxflops {
+namespace onnxflops::open_sizes_test {
 namespace {
 
 struct Figures {
@@ -242,4 +242,4 @@ TEST(OpenSizesTest, WhatNoOutputHasIsNoSymbol) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::open_sizes_test

@@ -24,7 +24,7 @@
 #include "tests/ops/settings.h"
 #include "tests/table.h"
 
-namespace onnxflops {
+namespace onnxflops::ops_test {
 namespace {
 
 using ::testing::ContainsRegex;
@@ -283,4 +283,4 @@ TEST(RegistryTest, NoVersionHasTwoRows) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::ops_test

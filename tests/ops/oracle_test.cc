@@ -22,7 +22,7 @@
 #include "tests/oracle/rule_cost.h"
 #include "tests/sample.h"
 
-namespace onnxflops::oracle {
+namespace onnxflops::oracle::oracle_test {
 namespace {
 
 // Whether the rule agrees with the loop; reports it when not.
@@ -225,4 +225,4 @@ INSTANTIATE_TEST_SUITE_P(Families, OracleTest, testing::ValuesIn(kFamilies),
                          [](const auto& family) { return std::string(family.param.name); });
 
 }  // namespace
-}  // namespace onnxflops::oracle
+}  // namespace onnxflops::oracle::oracle_test

@@ -20,7 +20,7 @@
 #include "onnx/defs/schema.h"
 #include "tests/table.h"
 
-namespace onnxflops {
+namespace onnxflops::registry_test {
 namespace {
 
 // Empty when a row covers exactly this version of the operator.
@@ -206,4 +206,4 @@ TEST(RegistryTest, WritesItsTable) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::registry_test

@@ -20,7 +20,7 @@
 #include "src/load/load_file.h"
 #include "src/report/report.h"
 
-namespace onnxflops {
+namespace onnxflops::rules_test {
 namespace {
 
 using testing::HasSubstr;
@@ -660,4 +660,4 @@ TEST(BadRulesTest, AContradictionNamesTheRuleAndTheNode) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::rules_test

@@ -11,7 +11,7 @@
 #include "src/infer/infer.h"
 #include "tests/model_text.h"
 
-namespace onnxflops {
+namespace onnxflops::search_test {
 namespace {
 
 // Of the products only: the search itself has none. -1 where a node is not known.
@@ -170,4 +170,4 @@ TEST(SearchTest, TextsAsLongAsTheirPrompt) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::search_test

@@ -14,7 +14,7 @@
 #include "src/infer/infer.h"
 #include "src/load/load_file.h"
 
-namespace onnxflops {
+namespace onnxflops::trees_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -100,4 +100,4 @@ TEST(TreesTest, AMemberIsAComparison) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::trees_test

@@ -15,7 +15,7 @@
 #include "tests/infer/node_suite.h"
 #include "tools/official/function_bodies.h"
 
-namespace onnxflops {
+namespace onnxflops::twins_test {
 namespace {
 
 // ---- What a body executes that its operator does not: the exceptions of the operators' rows
@@ -186,4 +186,4 @@ TEST(TwinsTest, AnOperatorWithoutARuleCostsWhatItsFunctionBodyCosts) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::twins_test

@@ -25,7 +25,7 @@
 #include "tests/ops/variants.h"
 #include "tests/table.h"
 
-namespace onnxflops {
+namespace onnxflops::variant_costs_test {
 namespace {
 
 using Amounts = std::map<std::string, std::string>;
@@ -175,4 +175,4 @@ TEST(VariantCostsTest, NothingIsNegative) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::variant_costs_test

@@ -30,7 +30,7 @@
 #include "tests/ops/examples.h"
 #include "tests/table.h"
 
-namespace onnxflops {
+namespace onnxflops::variants_test {
 namespace {
 
 // "=1,0.5,?" of a small tensor of which some elements are known.
@@ -155,4 +155,4 @@ TEST(VariantsTest, AreWrittenOnDemand) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::variants_test

@@ -19,7 +19,7 @@
 #include "src/api/load.h"
 #include "tests/model_maker.h"
 
-namespace onnxflops {
+namespace onnxflops::profile_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -513,4 +513,4 @@ TEST(CountersTest, MeasuredAndCountedAreNeverOneFigure) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::profile_test

@@ -16,7 +16,7 @@
 #include "tools/cli/progress.h"
 #include "tools/commands/each_model.h"
 
-namespace onnxflops::tools {
+namespace onnxflops::tools::options_test {
 namespace {
 
 using testing::ElementsAre;
@@ -147,4 +147,4 @@ TEST(EachModelTest, Jobs) {
 }
 
 }  // namespace
-}  // namespace onnxflops::tools
+}  // namespace onnxflops::tools::options_test

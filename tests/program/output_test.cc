@@ -26,7 +26,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 
-namespace onnxflops::tools {
+namespace onnxflops::tools::output_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -509,4 +509,4 @@ TEST_F(OutputTest, ANamedPipeWaitsForItsReaderForAWhile) {
 }
 
 }  // namespace
-}  // namespace onnxflops::tools
+}  // namespace onnxflops::tools::output_test

@@ -14,7 +14,7 @@
 #include "src/load/load_file.h"
 #include "src/render/format.h"
 
-namespace onnxflops {
+namespace onnxflops::clip_page_test {
 namespace {
 
 using report::GroupedDigits;
@@ -193,4 +193,4 @@ TEST(ClipPageTest, SentencesAreRecomputed) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::clip_page_test

@@ -18,7 +18,7 @@
 #include "tests/ops/examples.h"
 #include "tests/sample.h"
 
-namespace onnxflops {
+namespace onnxflops::formulas_hold_test {
 namespace {
 
 using Figures = std::map<std::string, Expr>;
@@ -245,4 +245,4 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::formulas_hold_test

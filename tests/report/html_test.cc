@@ -20,7 +20,7 @@
 #include "src/onnxflops.h"
 #include "src/render/html_page.h"
 
-namespace onnxflops {
+namespace onnxflops::html_test {
 namespace {
 
 using testing::HasSubstr;
@@ -301,4 +301,4 @@ TEST(HtmlTest, FoldsListsAndTexts) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::html_test

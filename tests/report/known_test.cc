@@ -31,7 +31,7 @@
 #include "src/sweep/sweep_report.h"
 #include "tests/model_text.h"
 
-namespace onnxflops {
+namespace onnxflops::known_test {
 namespace {
 
 using report::Known;
@@ -280,4 +280,4 @@ TEST(KnownTest, SweepsAndUtilisation) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::known_test

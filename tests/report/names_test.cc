@@ -23,7 +23,7 @@
 #include "tests/model_maker.h"
 #include "tests/model_text.h"
 
-namespace onnxflops {
+namespace onnxflops::names_test {
 namespace {
 
 using report::MarkdownCode;
@@ -334,4 +334,4 @@ TEST(BoundTest, FormulasAreRefusedAboveALimit) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::names_test

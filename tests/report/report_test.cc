@@ -30,7 +30,7 @@
 #include "tests/model_maker.h"
 #include "tests/model_text.h"
 
-namespace onnxflops {
+namespace onnxflops::report_test {
 namespace {
 
 using report::AmountText;
@@ -690,4 +690,4 @@ TEST(EstimateTest, CalibratedFiguresAreCountedTimesMeasuredByCounted) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::report_test

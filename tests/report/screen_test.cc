@@ -21,7 +21,7 @@
 #include "src/report/view.h"
 #include "tests/model_maker.h"
 
-namespace onnxflops {
+namespace onnxflops::screen_test {
 namespace {
 
 using report::DisplayWidth;
@@ -378,7 +378,7 @@ TEST(TopTest, EqualNodesShareARow) {
 
 // ---- a part of a model
 
-TEST(PartTest, WorkOfPartsIsThatOfTheirModules) {
+TEST(PartsOfScreenTest, WorkOfPartsIsThatOfTheirModules) {
   for (const char* name : {"clip-vit-l-14-336.onnx", "gpt2.onnx", "maskrcnn-r50.onnx",
                            "deployed/bert_base.ts17_functions.onnx"}) {
     const Report whole = CountModel(name);
@@ -401,7 +401,7 @@ TEST(PartTest, WorkOfPartsIsThatOfTheirModules) {
   }
 }
 
-TEST(PartTest, AGlobTakesTheOutermostModulesThatMatch) {
+TEST(PartsOfScreenTest, AGlobTakesTheOutermostModulesThatMatch) {
   const Report whole = CountModel("clip-vit-l-14-336.onnx", {.bindings = {{"batch", 1}}});
   const Report part = CountModel("clip-vit-l-14-336.onnx",
                                  {.bindings = {{"batch", 1}}, .module = "*resblocks.?.mlp"});
@@ -422,4 +422,4 @@ TEST(PartTest, AGlobTakesTheOutermostModulesThatMatch) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::screen_test

@@ -10,7 +10,7 @@
 #include "src/base/limits.h"
 #include "tests/model_maker.h"
 
-namespace onnxflops {
+namespace onnxflops::inline_calls_test {
 namespace {
 
 // "y = Relu(x); ..." of the main graph.
@@ -146,4 +146,4 @@ TEST(InlineCallsTest, CallsStayWhereTheModelWouldGrowTooLarge) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::inline_calls_test

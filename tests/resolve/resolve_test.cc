@@ -15,7 +15,7 @@
 #include "tests/model_text.h"
 #include "tools/official/function_bodies.h"
 
-namespace onnxflops {
+namespace onnxflops::resolve_test {
 namespace {
 
 using testing::ElementsAre;
@@ -212,4 +212,4 @@ TEST(ResolveTest, ABodyThatContradictsTheModelLeavesTheNodeUnknown) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::resolve_test

@@ -12,7 +12,7 @@
 #include "src/resolve/parameters.h"
 #include "tests/model_maker.h"
 
-namespace onnxflops {
+namespace onnxflops::roles_test {
 namespace {
 
 struct RoleCase {
@@ -320,4 +320,4 @@ TEST(RolesTest, ValuesThatAreMadeOfOneTwice) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::roles_test

@@ -16,7 +16,7 @@
 #include "src/settings/table.h"
 #include "src/settings/value.h"
 
-namespace onnxflops::settings {
+namespace onnxflops::settings::size_arguments_test {
 namespace {
 
 // "a=1; b=2,4", or the error.
@@ -152,4 +152,4 @@ TEST(FaceTest, AFileNamedOn) {
 }
 
 }  // namespace
-}  // namespace onnxflops::settings
+}  // namespace onnxflops::settings::size_arguments_test

@@ -16,7 +16,7 @@
 #include "tests/symbolic/random_expr.h"
 #include "tests/symbolic/symbols.h"
 
-namespace onnxflops {
+namespace onnxflops::canonical_test {
 namespace {
 
 // A symbol of RandomExprs, with its range.
@@ -193,4 +193,4 @@ TEST(CanonicalTest, OrderIsTotal) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::canonical_test

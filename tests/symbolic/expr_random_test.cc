@@ -9,7 +9,7 @@
 #include "src/symbolic/expr.h"
 #include "tests/symbolic/symbols.h"
 
-namespace onnxflops {
+namespace onnxflops::expr_random_test {
 namespace {
 
 __extension__ typedef __int128 Int;
@@ -250,4 +250,4 @@ TEST_F(ExprRandomTest, PrintsWhatParses) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::expr_random_test

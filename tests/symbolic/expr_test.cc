@@ -1,5 +1,8 @@
 #include "src/symbolic/expr.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <functional>
@@ -10,11 +13,10 @@
 #include "absl/hash/hash.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "gtest/gtest.h"
 #include "src/symbolic/work.h"
 #include "tests/symbolic/symbols.h"
 
-namespace onnxflops {
+namespace onnxflops::expr_test {
 namespace {
 
 absl::int128 Big(int bits) { return absl::int128(1) << bits; }
@@ -697,4 +699,4 @@ TEST(WorkLimitTest, StepsGrowWithTheTerms) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::expr_test

@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/symbolic/expr.h"
 
-namespace onnxflops {
+namespace onnxflops::extremes_test {
 namespace {
 
 // n is an input's size, d a difference of sizes; x is at most 2n, y at most 3; nothing is known of
@@ -215,4 +215,4 @@ TEST(ExtremesTest, TermsWithoutBoundStay) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::extremes_test

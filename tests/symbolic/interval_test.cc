@@ -15,7 +15,7 @@
 #include "tests/symbolic/random_expr.h"
 #include "tests/symbolic/symbols.h"
 
-namespace onnxflops {
+namespace onnxflops::interval_test {
 namespace {
 
 // "7 at n=3" if it is taken, "<= 7" if it is a bound, "" if none is known.
@@ -147,4 +147,4 @@ TEST(LargestValueTest, NoCombinationIsAboveTheBound) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::interval_test

@@ -16,7 +16,7 @@
 #include "src/base/limits.h"
 #include "src/symbolic/expr.h"
 
-namespace onnxflops {
+namespace onnxflops::parse_test {
 namespace {
 
 // x has the parts 2, 3, 5, 7; n and m are open, and at least 1; s0, s1, ... are sizes.
@@ -451,4 +451,4 @@ TEST(FormulaTest, ExpressionsHaveLess) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::parse_test

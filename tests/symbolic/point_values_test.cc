@@ -4,7 +4,7 @@
 #include "src/symbolic/expr.h"
 #include "tests/symbolic/random_expr.h"
 
-namespace onnxflops {
+namespace onnxflops::point_values_test {
 namespace {
 
 // What bounds prove, samples may not deny, and much that is not so they deny.
@@ -42,4 +42,4 @@ TEST(SamplesTest, PartsWithoutAValue) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::point_values_test

@@ -13,7 +13,7 @@
 #include "tests/symbolic/random_expr.h"
 #include "tests/symbolic/symbols.h"
 
-namespace onnxflops {
+namespace onnxflops::range_test {
 namespace {
 
 using symbolic::Int;
@@ -182,4 +182,4 @@ TEST(BoundsTest, ProofsHoldForAllSizes) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::range_test

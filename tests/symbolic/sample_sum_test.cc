@@ -13,7 +13,7 @@
 #include "src/symbolic/expr.h"
 #include "tests/symbolic/symbols.h"
 
-namespace onnxflops {
+namespace onnxflops::sample_sum_test {
 namespace {
 
 Expr Batch() { return Expr::Symbol("batch", 1); }
@@ -197,4 +197,4 @@ TEST(SampleSumTest, AgreesWithALoopOverSamples) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::sample_sum_test

@@ -9,7 +9,7 @@
 
 #include "src/symbolic/expr.h"
 
-namespace onnxflops {
+namespace onnxflops::sum_test {
 namespace {
 
 constexpr int kMostTrips = 9;
@@ -87,4 +87,4 @@ TEST(SumTest, ReplacesAllAtOnce) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::sum_test

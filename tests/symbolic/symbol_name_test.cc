@@ -11,7 +11,7 @@
 #include "src/base/quote.h"
 #include "src/symbolic/expr.h"
 
-namespace onnxflops {
+namespace onnxflops::symbol_name_test {
 namespace {
 
 TEST(SymbolNameTest, NamesOfTheFile) {
@@ -122,4 +122,4 @@ TEST(SymbolNameTest, TextOfExpressionsIsBounded) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::symbol_name_test

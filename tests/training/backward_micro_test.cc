@@ -13,7 +13,7 @@
 #include "tests/model_maker.h"
 #include "tests/model_text.h"
 
-namespace onnxflops {
+namespace onnxflops::backward_micro_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -343,4 +343,4 @@ TEST(BackwardMicroTest, PatternsThatMatchNothingAreErrors) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::backward_micro_test

@@ -9,7 +9,7 @@
 
 #include "src/onnxflops.h"
 
-namespace onnxflops {
+namespace onnxflops::backward_truth_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -59,4 +59,4 @@ TEST(BackwardTruthTest, EveryContractionIsCounted) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::backward_truth_test

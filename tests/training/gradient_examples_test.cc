@@ -15,7 +15,7 @@
 #include "tests/ops/variants.h"
 #include "tests/table.h"
 
-namespace onnxflops {
+namespace onnxflops::gradient_examples_test {
 namespace {
 
 using training::GradientCosts;
@@ -133,4 +133,4 @@ TEST(GradientExamplesTest, WritesItsTable) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::gradient_examples_test

@@ -21,7 +21,7 @@
 #include "tests/training/tape.h"
 #include "tests/training/tape_loops.h"
 
-namespace onnxflops {
+namespace onnxflops::gradient_tape_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -350,4 +350,4 @@ TEST(GradientTapeTest, EveryProductIsCounted) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::gradient_tape_test

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the changed examples of variants_test by ONNX Runtime and writes down the shapes that come out, or that it refuses them.
 
-Usage: ONNXFLOPS_VARIANTS=/tmp/variants build/tests/variants_test; variants.py /tmp/variants [-o tests/data/variants.txt]
+Usage: ONNXFLOPS_VARIANTS=/tmp/variants build/tests/onnxflops_tests variants_test; variants.py /tmp/variants [-o tests/data/variants.txt]
        needs: pip install onnx onnxruntime numpy
 
 A line of the file is "PLACE; PLACE: OUTCOME" below "## EXAMPLE"; "PLACE; PLACE: OUTCOME | OURS" where this project finds another outcome.
