@@ -318,6 +318,18 @@ def test_images_of_each_sample(qwen):
     assert step(lengths=[9], image_counts=[0])["perf/samples_per_second"] == 1
 
 
+def test_an_image_costs_what_it_costs_turned(qwen):
+    """In all FLOPs, of which some are spent once in a run: no image is as wide as one and as tall as another."""
+    clock = Clock()
+
+    def step(*grids):
+        perf = Perf(qwen, peak=1e15, devices=1, every=1, clock=clock)
+        return rates(perf, clock, lengths=[40], grid_thw=[list(grids)])
+
+    tall, wide = [1, 12, 4], [1, 4, 12]
+    assert step(tall, wide) == step(wide, tall) == step(wide, wide)
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

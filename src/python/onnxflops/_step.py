@@ -365,10 +365,8 @@ class StepWork:
             """Without what is done once in a run."""
             if isinstance(formula, int):
                 return 0
-            once = formula.substitute(**{batch: 0})
-            if not isinstance(once, int):
-                once = once.evaluate(**{x: max(samples[x]) for x in once.symbols})
-            return int(formula.sum_over(batch, packed=False, **samples)) - once
+            each = formula - formula.substitute(**{batch: 0})
+            return int(each.sum_over(batch, packed=False, **samples)) if isinstance(each, Expr) else 0
 
         return summed(self._without({text}), **lists) - summed(self._decoder(), **{text: tokens})
 
