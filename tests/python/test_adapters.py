@@ -206,5 +206,8 @@ def test_lightning_adapters(tmp_path):
     assert trained(built("llama")) == [model.count(**SIZES).training_flops]
     ranks = model.count(lora=["r=8:q_proj", "r=4:v_proj"], **SIZES)
     assert trained(built("llama", r=8, target_modules=["q_proj", "v_proj"], rank_pattern={"v_proj": 4})) == [ranks.training_flops]
+    module = built("llama", r=8, target_modules=["q_proj", "v_proj"])
+    module.enable_input_require_grads()
+    assert trained(module) == [model.count(lora="r=8:q_proj,v_proj", trained=["*embed_tokens*"], **SIZES).training_flops]
     with pytest.warns(RuntimeWarning, match="training of all parameters: adapters of PEFT train, and lm_head"):
         trained(built("llama", r=8, target_modules=["q_proj", "v_proj"], modules_to_save=["lm_head"]))

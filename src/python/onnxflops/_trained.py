@@ -8,7 +8,7 @@ from typing import Any, Optional, Union
 from onnxflops._core import Model, Report
 from onnxflops._errors import InvalidError, NotFoundError, OnnxflopsError
 
-_PREFIXES = ("base_model.model.", "module.", "_orig_mod.")  # of PEFT, DDP and torch.compile
+_PEFT, _PREFIXES = "base_model.model.", ("module.", "_orig_mod.")  # of PEFT; of DDP and torch.compile
 
 
 def _elements(parameter: Any) -> int:
@@ -16,6 +16,8 @@ def _elements(parameter: Any) -> int:
 
 
 def _plain(name: str) -> str:
+    """As the model calls it; a module of Lightning may have the model of PEFT at any name."""
+    name = name.rpartition(_PEFT)[2]
     while prefix := next((x for x in _PREFIXES if name.startswith(x)), ""):
         name = name[len(prefix) :]
     return name
