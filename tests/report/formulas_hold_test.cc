@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -223,11 +225,14 @@ TEST_P(FormulasOfModelsTest, Hold) {
       Load(absl::StrCat(ONNXFLOPS_SOURCE_DIR "/models/", GetParam().name));
   ASSERT_TRUE(model.ok()) << model.status();
   Compared compared;
+  static size_t turn = 0;  // of a sample, each model has another
+  const Asked& sampled = kAsked[turn++ % std::size(kAsked)];
   for (const Asked& asked : kAsked) {
+    if (!Sample::IsAll() && &asked != &sampled) continue;
     SCOPED_TRACE(asked.name);
     Compare(*model, OptionsOf(asked), GetParam().given, &compared);
   }
-  EXPECT_GT(compared.figures, 1000);
+  if (Sample::IsAll()) EXPECT_GT(compared.figures, 1000);
 }
 
 INSTANTIATE_TEST_SUITE_P(
