@@ -15,6 +15,7 @@
 #include "src/memory/step_timeline.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -266,11 +267,21 @@ class Timeline {
     return ends;
   }
 
+  // Training runs without a cache for the next token (use_cache=False): the model's caches are
+  // outputs only if there is nothing else.
+  std::vector<ValueId> OutputsOfStep() const {
+    const std::vector<ValueId>& all = graph_.outputs;
+    std::vector<ValueId> without_cache;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(without_cache),
+                 [&](ValueId value) { return !IsCacheOutput(model_.value(value).name); });
+    return without_cache.empty() ? all : without_cache;
+  }
+
   void RunForward() {
     std::vector<size_t> places(graph_.nodes.size());
     for (size_t i = 0; i < places.size(); ++i) places[i] = i;
     const std::vector<std::vector<ValueId>> ends = FindEnds(places);
-    for (ValueId value : graph_.outputs) outputs_.insert(Root(value));
+    for (ValueId value : OutputsOfStep()) outputs_.insert(Root(value));
     for (size_t i : places) {
       Make(i);
       if (block_of_[i] == kNoGroup) {
@@ -333,15 +344,11 @@ class Timeline {
 
   // ---- loss
 
-  // Outputs with a gradient. Caches for the next step count only if there is nothing else.
+  // Outputs with a gradient.
   std::vector<ValueId> OutputsOfLoss() {
-    std::vector<ValueId> all, without_cache;
-    for (ValueId value : graph_.outputs) {
-      if (!Needs(value) || !IsFloatValue(value)) continue;
-      all.push_back(value);
-      if (!IsCacheOutput(model_.value(value).name)) without_cache.push_back(value);
-    }
-    return without_cache.empty() ? all : without_cache;
+    std::vector<ValueId> outputs = OutputsOfStep();
+    std::erase_if(outputs, [&](ValueId value) { return !Needs(value) || !IsFloatValue(value); });
+    return outputs;
   }
 
   // The first that is called logits, else the first.

@@ -6,7 +6,7 @@
 // The step runs as in autograd, with gradients set to None between steps:
 //   - An activation is alive until its last use in the forward pass. If the backward pass reads
 //     it, it is alive until all nodes that read it went backwards. Outputs and inputs of the
-//     model stay.
+//     model stay, but for caches: training makes none.
 //   - Nodes go backwards in the reverse order of their run. While a node does, the gradients of its
 //     outputs, its saved tensors and the gradients of its inputs are alive together.
 //   - A second gradient of a value is added to the first in new memory.
