@@ -36,11 +36,49 @@ bool Has(const Expr& formula, const std::vector<std::string>& symbols) {
   });
 }
 
+constexpr int64_t kMostDivisor = 64;  // that IsMultiple() tries
+
 // True if an operand of a division, minimum or maximum contains one of the symbols.
 bool HasInside(const Factor& factor, const std::vector<std::string>& symbols) {
   const std::vector<Expr>& operands = factor.atom->args;
   return std::any_of(operands.begin(), operands.end(),
                      [&](const Expr& operand) { return Has(operand, symbols); });
+}
+
+// True if a formula is a multiple of `divisor` whatever whole numbers its atoms are: it is for all
+// that they leave when they are divided.
+bool IsMultiple(const Expr& formula, int64_t divisor) {
+  constexpr int64_t kMostCases = 4096;
+  std::vector<const symbolic::Atom*> atoms;
+  const TermSpan terms(formula);
+  for (const Term& term : terms.get()) {
+    for (const Factor& factor : term.factors) {
+      const auto known = std::find(atoms.begin(), atoms.end(), factor.atom.get());
+      if (known == atoms.end()) atoms.push_back(factor.atom.get());
+    }
+  }
+  int64_t cases = 1;
+  for (size_t i = 0; i < atoms.size(); ++i) {
+    if (divisor > kMostCases / cases) return false;
+    cases *= divisor;
+  }
+  for (int64_t number = 0; number < cases; ++number) {
+    Int sum = 0;
+    for (const Term& term : terms.get()) {
+      Int product = term.coefficient % divisor;
+      for (const Factor& factor : term.factors) {
+        int64_t rest = number;  // its digits are what the atoms leave
+        for (const symbolic::Atom* atom : atoms) {
+          if (atom == factor.atom.get()) break;
+          rest /= divisor;
+        }
+        for (int i = 0; i < factor.power; ++i) product = product * (rest % divisor) % divisor;
+      }
+      sum += product;
+    }
+    if (sum % divisor != 0) return false;
+  }
+  return true;
 }
 
 // The minimum or maximum over the whole batch of which a term is a multiple, or nullptr.
@@ -210,6 +248,35 @@ Expr SampleSum::WithoutSwitches(const Expr& formula) const {
   return onnxflops::Sum(sums);
 }
 
+// Makes a division over the whole batch one of each sample, if it always comes out even.
+Expr SampleSum::WithoutEvenDivisions(const Expr& formula) const {
+  const std::vector<std::string> count = {sizes_.count};
+  std::vector<Expr> sums;
+  const TermSpan terms(formula);
+  for (const Term& term : terms.get()) {
+    Term rest = term;
+    rest.factors.clear();
+    Expr divided = 1;
+    for (const Factor& factor : term.factors) {
+      const std::vector<Expr>& operands = factor.atom->args;
+      const bool may_be = factor.atom->kind == Kind::kFloorDiv && factor.power == 1 &&
+                          divided == Expr(1) && HasInside(factor, count) &&
+                          operands[1].is_literal() && operands[1].literal() <= kMostDivisor;
+      const Split split = may_be ? SplitOf(operands[0]) : Split();
+      if (may_be && split.once.is_zero() && split.mixed.is_zero() &&
+          IsMultiple(split.each, static_cast<int64_t>(operands[1].literal()))) {
+        divided = Expr::Symbol(sizes_.count, 1) * FloorDiv(split.each, operands[1]);
+        rest.degree -= 1;
+      } else {
+        rest.factors.push_back(factor);
+      }
+    }
+    Terms one = {std::move(rest)};
+    sums.push_back(symbolic::FromTerms(std::move(one)) * divided);
+  }
+  return onnxflops::Sum(sums);
+}
+
 // A power of the number of samples alone uses the number of all samples, also in one packed row;
 // with sizes it is that of the row. A division of sizes uses the padded rectangle.
 Expr SampleSum::MixedOf(const Expr& mixed) const {
@@ -236,7 +303,8 @@ SampleSum::Split SampleSum::SplitOf(const Expr& formula) const {
   if (sizes_.count.empty()) return {0, formula, 0};
   Terms parts[3];
   const std::vector<std::string> count = {sizes_.count};
-  const TermSpan terms(formula);
+  const Expr samplewise = WithoutEvenDivisions(formula);
+  const TermSpan terms(samplewise);
   for (const Term& term : terms.get()) {
     Part part = Part::kOnce;
     Term rest = term;

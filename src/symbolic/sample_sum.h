@@ -5,6 +5,7 @@
 //   sum.Of(seq * seq)           // 512^2: once in a run, at the largest size
 //
 //   linear in `count`      done sample by sample, so it is summed
+//   floor((5*batch*seq^2 + 5*batch*seq)/2)   the same: it comes out even whatever the sizes are
 //   without `count`        done once in a run, at the largest sizes. Of images with a grid of
 //                          patches (grid_t, grid_h, grid_w), which are never padded to each
 //                          other, these are the sizes of the largest image
@@ -100,6 +101,7 @@ class SampleSum {
   struct Split;
   Split SplitOf(const Expr& formula) const;
   Expr WithoutSwitches(const Expr& formula) const;
+  Expr WithoutEvenDivisions(const Expr& formula) const;
   Expr MixedOf(const Expr& mixed) const;
   Expr SumOverRows(const Expr& formula) const;
   Expr SumByExpressions(const Expr& each) const;

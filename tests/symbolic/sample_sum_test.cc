@@ -57,6 +57,21 @@ TEST(SampleSumTest, OtherPowersOfTheNumberOfSamplesAreThoseOfTheRectangle) {
   EXPECT_EQ(sum.Of(FloorDiv(Batch() * Seq(), 5)), Expr(18 / 5));
 }
 
+// Pairs under a causal mask with an odd number of heads, and in a window of 16: n (n + 1) is even.
+TEST(SampleSumTest, ADivisionThatComesOutEvenIsOneOfEachSample) {
+  const Expr far = Max(Seq() - 16, 0);
+  const Expr pairs = Seq() * Seq() + Seq();
+  const Expr window = pairs - far * far - far;
+  for (const bool packed : {false, true}) {
+    const SampleSum sum(Sequences({{{4}, 2}, {{21}, 1}}, packed));
+    EXPECT_EQ(sum.Of(7 * FloorDiv(5 * Batch() * pairs, 2)), Expr(7 * 5 * (2 * 10 + 231)));
+    EXPECT_EQ(sum.Of(FloorDiv(3 * Batch() * window, 2)), Expr(3 * (2 * 10 + 231 - 15)));
+    EXPECT_FALSE(sum.Mixes(FloorDiv(5 * Batch() * pairs, 2)));
+    EXPECT_TRUE(sum.Mixes(FloorDiv(5 * Batch() * pairs, 4)));
+    EXPECT_TRUE(sum.Mixes(FloorDiv(5 * Batch() * pairs + Seq(), 2)));
+  }
+}
+
 // Experts that tokens reach, the time of a kernel: 16 tokens, 88 pairs.
 TEST(SampleSumTest, AChoiceOfTheBatchIsThatOfItsSums) {
   const SampleSum sum(Sequences({{{4}, 1}, {{6}, 2}}));
