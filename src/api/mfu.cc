@@ -155,9 +155,18 @@ class MfuMaker {
     out_.batch_is_fixed = out_.batch && sizes.batch.empty() && sizes.batch_size;
     out_.batch_is_other = out_.batch_is_fixed && options_.count.batch;
     FillParameters();
-    ASSIGN_OR_RETURN(out_.step_seconds, StepSeconds(options_.rate, KnownSize(OfStep(facts_.batch)),
+    ASSIGN_OR_RETURN(out_.step_seconds, StepSeconds(options_.rate, SamplesOfStep(),
                                                     KnownSize(facts_.parameters.tokens)));
     return absl::OkStatus();
+  }
+
+  // A row that counts as one sequence still holds its samples.
+  std::optional<int64_t> SamplesOfStep() const {
+    const std::optional<Samples>& given = options_.count.samples;
+    const bool is_row = given && given->layout == Samples::Layout::kOneRow && !given->sizes.empty();
+    if (!is_row) return KnownSize(OfStep(facts_.batch));
+    const auto samples = static_cast<int64_t>(given->sizes.begin()->second.size());
+    return KnownSize(Expr(samples) * options_.grad_accumulation);
   }
 
   std::optional<Expr> OfStep(const std::optional<Expr>& of_run) const {
@@ -325,7 +334,7 @@ class MfuMaker {
     const bool halved = options_.count.causal == CausalCounting::kHalf && report_.causal_nodes > 0;
     if (facts_.attention.layers > 0 && !halved) {
       AddOurs({.name = "2x_causal_half",
-               .text = "3 x forward, half of the products with scores left out",
+               .text = "3 x forward, half of all products with scores left out, causal or not",
                .source = "attention found in the graph"},
               PerStep(kForwardAndBackward * (forward - FloorDiv(facts_.attention.flops, 2))));
     }
