@@ -494,6 +494,17 @@ def test_audio_without_a_rate(gpt2):
         Perf(gpt2, peak=1e15, devices=1).step(audio=[1250], seq=5)
 
 
+def test_ranks_that_do_not_add_up(gpt2, monkeypatch):
+    """Sizes of a step are those of all ranks: each rank giving its own would be many times too low."""
+    monkeypatch.setenv("WORLD_SIZE", "8")
+    with pytest.warns(RuntimeWarning, match="those of all 8 ranks together: where each rank gives its own, .*reduce=torch_sum"):
+        Perf(gpt2, peak=1e15, every=1).step(lengths=[5, 6])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for told in ({"devices": 8}, {"reduce": list}):
+            Perf(gpt2, peak=1e15, every=1, **told).step(lengths=[5, 6])
+
+
 def rates(perf, clock, **given):
     """The metrics of a step of a second."""
     clock.now += 1

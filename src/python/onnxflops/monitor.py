@@ -166,7 +166,8 @@ class Perf:
     `model` is a Model, or a Report of one; sizes that vary must be open. A size of a step that the model
     does not have is an error at the first step. If the file fixes the batch, `per_sample` counts its FLOPs
     for each sample of a step. `devices` is the number of devices that share a step: by default the ranks of
-    torch.distributed. The peak is that of `device` in `dtype`, or `peak` in FLOP/s of one device. `tokens`
+    torch.distributed. Sizes of a step are those of all devices; with `reduce` (torch_sum) each rank gives its
+    own. The peak is that of `device` in `dtype`, or `peak` in FLOP/s of one device. `tokens`
     names the size that is a number of tokens, for perf/tokens_per_second: a step has batch x tokens, and those
     of images where a configuration has both.
     `first_step` is the number of steps that a resumed training has already done.
@@ -599,6 +600,11 @@ class Perf:
             self.warn(f"no figures of these steps: {told_of(error)}")
             self._spoil()
         spoilt: float = self._spoilt
+        if self._reduce is None and self.devices is None and world_size() > 1:
+            self.warn(
+                f"the sizes of a step are taken as those of all {world_size()} ranks together: where each rank gives its own, "
+                f"Perf(..., reduce=torch_sum) sums them; else devices={world_size()} says so"
+            )
         if self._reduce is not None:
             *self._sums.values, spoilt, ranks, summed = self._reduce([*self._sums.values, spoilt, 1.0, seconds])
             seconds = summed / ranks
