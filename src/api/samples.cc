@@ -79,6 +79,12 @@ absl::StatusOr<std::vector<int64_t>> WholeNumbers(const std::vector<ListWord>& l
   return numbers;
 }
 
+// " (308)", for a side of a positive size that a tower cannot cut.
+std::string NearestMultiple(int64_t side, int64_t of) {
+  if (side < 1 || of < 1) return "";
+  return absl::StrCat(" (", std::max<int64_t>((side + of / 2) / of, 1) * of, ")");
+}
+
 // The lines of samples, by the first word of each; none if all are in one line.
 std::vector<int64_t> LinesOf(std::vector<int64_t> lines) {
   if (lines.empty() || lines.front() == lines.back()) return {};
@@ -534,10 +540,11 @@ class SampleFinder {
       for (const auto& [height, width] : images) {
         const int64_t side = axis == 0 ? height : width;
         if (pixels < 1 || least < 1 || side < 1 || side % least != 0) {
-          return At(
-              origin_, "image", sizes.size(),
-              fmt::format("{}x{}: its {} should be a multiple of {}, as the processor makes it",
-                          height, width, axis == 0 ? "height" : "width", least));
+          return At(origin_, "image", sizes.size(),
+                    fmt::format("{}x{}: its {} should be a multiple of {}, as the processor makes "
+                                "it{}",
+                                height, width, axis == 0 ? "height" : "width", least,
+                                NearestMultiple(side, least)));
         }
         sizes.push_back(side / pixels);
       }
