@@ -232,7 +232,8 @@ TEST_P(FormulasOfModelsTest, Hold) {
     SCOPED_TRACE(asked.name);
     Compare(*model, OptionsOf(asked), GetParam().given, &compared);
   }
-  if (Sample::IsAll()) EXPECT_GT(compared.figures, 1000);
+  if (!Sample::IsAll()) return;
+  EXPECT_GT(compared.figures, 1000);
 }
 
 INSTANTIATE_TEST_SUITE_P(
