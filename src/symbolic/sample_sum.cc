@@ -48,18 +48,19 @@ bool HasInside(const Factor& factor, const std::vector<std::string>& symbols) {
 // True if a formula is a multiple of `divisor` whatever whole numbers its atoms are: it is for all
 // that they leave when they are divided.
 bool IsMultiple(const Expr& formula, int64_t divisor) {
-  constexpr int64_t kMostCases = 4096;
+  constexpr int64_t kMostSteps = 4096;
+  if (divisor < 1) return false;
   std::vector<const symbolic::Atom*> atoms;
   const TermSpan terms(formula);
   for (const Term& term : terms.get()) {
     for (const Factor& factor : term.factors) {
-      const auto known = std::find(atoms.begin(), atoms.end(), factor.atom.get());
-      if (known == atoms.end()) atoms.push_back(factor.atom.get());
+      const auto same = [&](const symbolic::Atom* a) { return SameAtom(a, factor.atom.get()); };
+      if (std::none_of(atoms.begin(), atoms.end(), same)) atoms.push_back(factor.atom.get());
     }
   }
   int64_t cases = 1;
   for (size_t i = 0; i < atoms.size(); ++i) {
-    if (divisor > kMostCases / cases) return false;
+    if (divisor > kMostSteps / formula.NumTerms() / cases) return false;
     cases *= divisor;
   }
   for (int64_t number = 0; number < cases; ++number) {
@@ -69,7 +70,7 @@ bool IsMultiple(const Expr& formula, int64_t divisor) {
       for (const Factor& factor : term.factors) {
         int64_t rest = number;  // its digits are what the atoms leave
         for (const symbolic::Atom* atom : atoms) {
-          if (atom == factor.atom.get()) break;
+          if (SameAtom(atom, factor.atom.get())) break;
           rest /= divisor;
         }
         for (int i = 0; i < factor.power; ++i) product = product * (rest % divisor) % divisor;
