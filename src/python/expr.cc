@@ -196,19 +196,16 @@ nb::object SumOver(const Expr& expr, const std::string& count, bool packed,
   sizes.count = TypedSymbol(count);
   sizes.packed = packed;
   std::vector<std::vector<int64_t>> columns;
-  const Bindings bounds = SymbolBounds(expr);
   for (const auto& [key, list] : given) {
     const std::string name = FromStr(key, "sum_over()");
-    const auto bound = bounds.find(TypedSymbol(name));
-    const int64_t least = bound == bounds.end() ? 1 : bound->second;
     std::vector<int64_t> column;
     for (const nb::handle item : list) {
       Bindings size;
       AddSize(name, item, "sum_over()", &size);
       column.push_back(size.begin()->second);
-      if (column.back() < least || column.size() > kMaxSamples) {
+      if (column.back() < 1 || column.size() > kMaxSamples) {
         Raise(absl::InvalidArgumentError(absl::StrCat("sum_over(): the sizes of ", Quoted(name),
-                                                      " should be ", least, " or more, of at most ",
+                                                      " should be 1 or more, of at most ",
                                                       kMaxSamples, " samples")));
       }
     }

@@ -68,9 +68,9 @@ def test_options_are_the_programs(options, words, program):
 def test_documents_are_the_programs(program):
     m = onnxflops.load(CLIP)
     assert m.compare(["thop", "fvcore"]).to_json() == program("compare", CLIP, "--with", "thop,fvcore", "--format", "json")
-    gpt2 = onnxflops.load("models/gpt2.onnx")
-    batch = program("compare", "models/gpt2.onnx", "--lengths", "512,300,17", "--with", "palm,torchtitan", "--format", "json")
-    assert gpt2.compare(["palm", "torchtitan"], lengths=[512, 300, 17]).to_json() == batch
+    gpt2 = ROOT / "models/gpt2.onnx"
+    batch = program("compare", gpt2, "--lengths", "512,300,17", "--with", "palm,torchtitan", "--format", "json")
+    assert onnxflops.load(gpt2).compare(["palm", "torchtitan"], lengths=[512, 300, 17]).to_json() == batch
     assert m.compare(quantity="activations").to_json() == program("compare", CLIP, "--quantity", "activations", "--format", "json")
     for words in (["visual"], ["visual.transformer.resblocks.0,visual.conv1", "batch=4"]):
         options = {"module": words[0], **({"batch": 4} if words[1:] else {})}

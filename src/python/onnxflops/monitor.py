@@ -56,12 +56,12 @@ def _is_on_device(values: Any) -> bool:
     return hasattr(values, "tolist") and device != "None" and not device.startswith("cpu")
 
 
-def _check_samples(lists: Mapping[str, Sequence[int]], known: Sequence[str]) -> None:
-    """Raises an error unless each sample has one size of every list, 1 or more; `known` sizes may be 0."""
+def _check_samples(lists: Mapping[str, Sequence[int]]) -> None:
+    """Raises an error unless each sample has one size, 1 or more, of every list."""
     for name, values in lists.items():
         if not values:
             raise InvalidError(f"lengths should have a number for each sample: there is no {name}")
-        if min(values) < 1 and name not in known:
+        if min(values) < 1:
             raise InvalidError(f"sample {values.index(min(values)) + 1} has {name} = {min(values)}: it should be 1 or more")
     if len({len(values) for values in lists.values()}) > 1:
         found = ", ".join(f"{len(values)} of {name}" for name, values in lists.items())
@@ -362,8 +362,7 @@ class Perf:
         own = None if audio is None else self.work.frames_of(listed(audio))
         if own is not None and self._add_audio(lists, packed, sizes, own):
             return
-        # Of a narrow image nothing may be left of the tiles but one row or column.
-        _check_samples(lists, self.work.image_sizes if pictures and grid_thw is None else ())
+        _check_samples(lists)
         flops = self.work.parts_of_samples(sizes, lists, packed)
         count = len(next(iter(lists.values()), []))
         lengths = lists.get(self._tokens) or [sizes.get(self._tokens, 0)] * count
