@@ -11,9 +11,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/numeric/int128.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -43,6 +45,29 @@ bool HasInside(const Factor& factor, const std::vector<std::string>& symbols) {
   const std::vector<Expr>& operands = factor.atom->args;
   return std::any_of(operands.begin(), operands.end(),
                      [&](const Expr& operand) { return Has(operand, symbols); });
+}
+
+// Replaces each factor for which there is something else.
+Expr ReplaceFactors(const Expr& formula,
+                    absl::FunctionRef<std::optional<Expr>(const Factor&)> replacement) {
+  std::vector<Expr> sums;
+  const TermSpan terms(formula);
+  for (const Term& term : terms.get()) {
+    Term rest = term;
+    rest.factors.clear();
+    Expr replaced = 1;
+    for (const Factor& factor : term.factors) {
+      if (const std::optional<Expr> other = replacement(factor)) {
+        replaced *= *other;
+        rest.degree -= factor.power;
+      } else {
+        rest.factors.push_back(factor);
+      }
+    }
+    Terms one = {std::move(rest)};
+    sums.push_back(symbolic::FromTerms(std::move(one)) * replaced);
+  }
+  return onnxflops::Sum(sums);
 }
 
 // True if a formula is a multiple of `divisor` whatever whole numbers its atoms are: it is for all
@@ -219,63 +244,33 @@ SampleSum::SampleSum(SampleSizes sizes) : sizes_(std::move(sizes)), rectangle_(s
 // value at the smallest and at the largest sizes.
 Expr SampleSum::WithoutSwitches(const Expr& formula) const {
   const std::vector<std::string> count = {sizes_.count};
-  std::vector<Expr> sums;
-  const TermSpan terms(formula);
-  for (const Term& term : terms.get()) {
-    Term rest = term;
-    rest.factors.clear();
-    Expr numbers = 1;
-    for (const Factor& factor : term.factors) {
-      const Kind kind = factor.atom->kind;
-      const bool may_be = (kind == Kind::kMin || kind == Kind::kMax) && HasInside(factor, count);
-      const Expr atom = may_be ? symbolic::FromAtom(factor.atom) : Expr(0);
-      const Expr number = atom.Substitute(rectangle_);
-      const std::vector<Expr>& operands = factor.atom->args;
-      // An operand itself, or, of max(0, min(1, batch*seq - 1)), a 0 or 1.
-      const symbolic::Range& range = factor.atom->range;
-      const bool is_switch =
-          std::find(operands.begin(), operands.end(), number) != operands.end() ||
-          (range.lo == symbolic::Int{0} && range.hi == symbolic::Int{1});
-      if (may_be && is_switch && number.is_literal() && atom.Substitute(least_) == number) {
-        numbers *= Power(number, factor.power);
-        rest.degree -= factor.power;
-      } else {
-        rest.factors.push_back(factor);
-      }
-    }
-    Terms one = {std::move(rest)};
-    sums.push_back(symbolic::FromTerms(std::move(one)) * numbers);
-  }
-  return onnxflops::Sum(sums);
+  return ReplaceFactors(formula, [&](const Factor& factor) -> std::optional<Expr> {
+    const Kind kind = factor.atom->kind;
+    if ((kind != Kind::kMin && kind != Kind::kMax) || !HasInside(factor, count)) return {};
+    const Expr atom = symbolic::FromAtom(factor.atom);
+    const Expr number = atom.Substitute(rectangle_);
+    const std::vector<Expr>& operands = factor.atom->args;
+    // An operand itself, or, of max(0, min(1, batch*seq - 1)), a 0 or 1.
+    const symbolic::Range& range = factor.atom->range;
+    const bool is_switch = std::find(operands.begin(), operands.end(), number) != operands.end() ||
+                           (range.lo == symbolic::Int{0} && range.hi == symbolic::Int{1});
+    if (!is_switch || !number.is_literal() || atom.Substitute(least_) != number) return {};
+    return Power(number, factor.power);
+  });
 }
 
 // Makes a division over the whole batch one of each sample, if it always comes out even.
 Expr SampleSum::WithoutEvenDivisions(const Expr& formula) const {
   const std::vector<std::string> count = {sizes_.count};
-  std::vector<Expr> sums;
-  const TermSpan terms(formula);
-  for (const Term& term : terms.get()) {
-    Term rest = term;
-    rest.factors.clear();
-    Expr divided = 1;
-    for (const Factor& factor : term.factors) {
-      const std::vector<Expr>& operands = factor.atom->args;
-      const bool may_be = factor.atom->kind == Kind::kFloorDiv && factor.power == 1 &&
-                          divided == Expr(1) && HasInside(factor, count) &&
-                          operands[1].is_literal() && operands[1].literal() <= kMostDivisor;
-      const Split split = may_be ? SplitOf(operands[0]) : Split();
-      if (may_be && split.once.is_zero() && split.mixed.is_zero() &&
-          IsMultiple(split.each, static_cast<int64_t>(operands[1].literal()))) {
-        divided = Expr::Symbol(sizes_.count, 1) * FloorDiv(split.each, operands[1]);
-        rest.degree -= 1;
-      } else {
-        rest.factors.push_back(factor);
-      }
-    }
-    Terms one = {std::move(rest)};
-    sums.push_back(symbolic::FromTerms(std::move(one)) * divided);
-  }
-  return onnxflops::Sum(sums);
+  return ReplaceFactors(formula, [&](const Factor& factor) -> std::optional<Expr> {
+    if (factor.atom->kind != Kind::kFloorDiv || !HasInside(factor, count)) return {};
+    const Expr& divisor = factor.atom->args[1];
+    if (!divisor.is_literal() || divisor.literal() > kMostDivisor) return {};
+    const Split split = SplitOf(factor.atom->args[0]);
+    if (!split.once.is_zero() || !split.mixed.is_zero()) return {};
+    if (!IsMultiple(split.each, static_cast<int64_t>(divisor.literal()))) return {};
+    return Power(Expr::Symbol(sizes_.count, 1) * FloorDiv(split.each, divisor), factor.power);
+  });
 }
 
 // A power of the number of samples alone uses the number of all samples, also in one packed row;
