@@ -13,7 +13,7 @@ namespace onnxflops::tools {
 namespace {
 
 // date-released of CITATION.cff: tools/packaging/version writes both.
-constexpr absl::string_view kReleased = "2026-11-28";
+constexpr absl::string_view kReleased = "2026-11-30";
 
 constexpr CommandHelp kCommandCiteHelp = {
     "onnxflops cite [options]",
