@@ -3,7 +3,7 @@ class Onnxflops < Formula
   desc "Counts the FLOPs of ONNX models from their graphs alone"
   homepage "https://onnxflops.invalid"
   url "https://onnxflops.invalid/releases/download/v1.0.0/onnxflops-1.0.0.tar.gz"
-  sha256 "d78daf9da0569003ff2f240880f6d3fde6d889e7373a76558ccb085d713182e8"
+  sha256 "6b6a086c97c6cf56ca76f82a1fa8d1ab7a312d0f56949b3c3aa7d97c50ad69cc"
   license "Apache-2.0"
 
   depends_on "cmake" => :build

@@ -2,7 +2,7 @@
 vcpkg_download_distfile(ARCHIVE
   URLS "https://onnxflops.invalid/releases/download/v${VERSION}/onnxflops-${VERSION}.tar.gz"
   FILENAME "onnxflops-${VERSION}.tar.gz"
-  SHA512 06537b8f09c43761cec065e57e0776b0023fda2b067844e0aaa0152de7c2b713762d6a431c24bc1279ac1446412d8fc5dc375d7895ab13d685c7b7b9c1426d15)
+  SHA512 c256e56a59a3772d338cabcf9c9be1b1d5725ab73a08b54f0fc92ebedcd908516c3b19f1e820ccf764a8e00aeade80a617528e38a78c7bb86f6397b29ecf0122)
 vcpkg_extract_source_archive(SOURCE_PATH ARCHIVE "${ARCHIVE}")
 file(REMOVE_RECURSE "${SOURCE_PATH}/third_party")  # the libraries are vcpkg's own
 vcpkg_cmake_configure(SOURCE_PATH "${SOURCE_PATH}" OPTIONS -DONNXFLOPS_STATIC_PROGRAM=OFF)
