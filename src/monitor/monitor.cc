@@ -689,6 +689,7 @@ void Monitor::Add(const StepRecord& record, int64_t steps, double seconds,
   absl::int128 ignored = 0;
   AddTo(PlacesOf(record, items), steps, &window_.places, &window_.has_places, &ignored);
   AddTo(items.frames, steps, &window_.audio_frames, &window_.has_frames, &totals_.audio_frames);
+  AddTo(items.frame_places, steps, &window_.frame_places, &window_.has_frame_places, &ignored);
 }
 
 // Hugging Face's last line has how many steps and samples a second had, from begin to end.
@@ -778,6 +779,10 @@ MonitorPoint Monitor::MakePoint() {
       if (const auto rate = static_cast<double>(work_.audio.per_second); rate > 0) {
         point.audio_seconds_per_second = *point.audio_frames_per_second / rate;
       }
+    }
+    const bool has_audio = window_.has_frames && window_.has_frame_places;
+    if (has_audio && window_.frame_places > window_.audio_frames) {
+      point.audio_padding = 1 - window_.audio_frames / window_.frame_places;
     }
     if (window_.has_samples) {
       point.samples_per_second = window_.samples / window_.seconds;

@@ -68,7 +68,8 @@ struct MonitorPoint {
   std::optional<double> text_tokens_per_second, image_tokens_per_second;
   // Of audio: frames, and seconds of sound where the model tells how many frames they have.
   std::optional<double> audio_frames_per_second, audio_seconds_per_second;
-  std::optional<double> padding;     // the part of the tokens that is padding, if there is any
+  // The part of the tokens and of the frames that is padding, if there is any.
+  std::optional<double> padding, audio_padding;
   std::optional<int64_t> mfu_age;    // steps since it was measured
   std::vector<std::string> reasons;  // why it may be above 1
   bool lower_bound = false;          // `mfu` misses uncounted work
@@ -100,11 +101,11 @@ class Monitor {
   // Measurements since the last point.
   struct Window {
     double seconds = 0, flops = 0, tokens = 0, samples = 0, image_tokens = 0, audio_frames = 0;
-    double places = 0;        // of tokens and padding
-    double flop_seconds = 0;  // of the steps whose FLOPs are known
+    double places = 0, frame_places = 0;  // with padding
+    double flop_seconds = 0;              // of the steps whose FLOPs are known
     int64_t steps = 0;
     bool has_tokens = true, has_samples = true, has_images = true;
-    bool has_frames = true, has_places = true;
+    bool has_frames = true, has_places = true, has_frame_places = true;
   };
 
   // Sizes of a symbol with which the model was asked to run.
@@ -115,9 +116,10 @@ class Monitor {
 
   struct Items {  // of a step
     std::optional<absl::int128> samples, tokens;
-    std::optional<absl::int128> images;  // of the tokens, those of images
-    std::optional<absl::int128> frames;  // of audio, without padding that the log tells
-    std::optional<absl::int128> places;  // samples x length: no step has more tokens
+    std::optional<absl::int128> images;        // of the tokens, those of images
+    std::optional<absl::int128> frames;        // of audio, without padding that the log tells
+    std::optional<absl::int128> places;        // samples x length: no step has more tokens
+    std::optional<absl::int128> frame_places;  // the frames with padding
   };
 
   // Two different figures for the same quantity. A single line proves nothing, because of pauses in

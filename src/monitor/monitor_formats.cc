@@ -42,6 +42,7 @@ std::vector<std::pair<absl::string_view, double>> Figures(const MonitorPoint& po
   add("perf/frames_per_second_audio", point.audio_frames_per_second);
   add("perf/seconds_per_second_audio", point.audio_seconds_per_second);
   add("perf/padding", point.padding);
+  add("perf/padding_audio", point.audio_padding);
   add("perf/samples_per_second", point.samples_per_second);
   add("perf/flops_per_second", point.flops_per_second);
   return figures;
@@ -100,6 +101,8 @@ std::string ToPrometheus(const MonitorPoint& point, const MonitorTotals& totals,
   gauge("seconds_per_second_audio", "Seconds of audio in a second.",
         point.audio_seconds_per_second);
   gauge("padding_ratio", "The part of the tokens that is padding, as a part of 1.", point.padding);
+  gauge("padding_audio_ratio", "The part of the frames of audio that is padding, as a part of 1.",
+        point.audio_padding);
   gauge("samples_per_second", "Samples in a second, of all devices.", point.samples_per_second);
   gauge("flops_per_second", "FLOP/s of the model on all devices.", point.flops_per_second);
   return out;

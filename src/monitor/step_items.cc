@@ -2,6 +2,8 @@
 //
 // A rate needs a value that is right: if a field has a fault, so have the items that follow from
 // it.
+#include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <vector>
 
@@ -17,7 +19,11 @@ Monitor::Items Monitor::ItemsOf(const StepRecord& record, const Bindings& sizes)
   Items items = ItemsBesideAudio(record, sizes);
   if (!record.audio.empty()) {
     const absl::StatusOr<AudioRows> rows = RowsOfAudio(work_.audio, record.audio);
-    if (rows.ok()) items.frames = rows->sum;
+    if (rows.ok()) {
+      items.frames = rows->sum;
+      items.frame_places = monitor::Times(
+          std::ssize(rows->frames), *std::max_element(rows->frames.begin(), rows->frames.end()));
+    }
     const bool fits =
         rows.ok() && (record.lengths.empty() || record.lengths.size() == rows->frames.size());
     return fits ? items : Items();

@@ -357,6 +357,7 @@ struct AudioCase {
   std::string line;
   std::string fault;
   double flops = 0, samples = 0, frames = 0;
+  std::optional<double> padding = std::nullopt;
 };
 
 void ExpectAudio(const StepWork& work, const std::vector<AudioCase>& cases) {
@@ -380,6 +381,7 @@ void ExpectAudio(const StepWork& work, const std::vector<AudioCase>& cases) {
     EXPECT_EQ(point->audio_frames_per_second, c.frames) << c.line;
     const double rate = static_cast<double>(work.audio.per_second);
     EXPECT_EQ(point->audio_seconds_per_second.value_or(0), rate > 0 ? c.frames / rate : 0);
+    EXPECT_EQ(point->audio_padding, c.padding) << c.line;
   }
 }
 
@@ -395,9 +397,10 @@ TEST(MonitorTest, AudioInChunks) {
   const char kNone[] = ": no utilisation of this step";
   ExpectAudio(
       work,
-      {{R"("audio": [4.25, 10.0, 10.1], "seq": 5)", "", 4 * (300 + 25), 4, 42 + 100 + 101},
-       {R"("audio": ["4.25s", "10s", 10.1], "seq": 5)", "", 4 * (300 + 25), 4, 42 + 100 + 101},
-       {R"("audio": [42, 150], "lengths": [2, 3, 4])", "", 900 + 4 + 9 + 16, 3, 192},
+      {{R"("audio": [4.25, 10.0, 10.1], "seq": 5)", "", 4 * (300 + 25), 4, 243, 1 - 243 / 400.},
+       {R"("audio": ["4.25s", "10s", 10.1], "seq": 5)", "", 1300, 4, 243, 1 - 243 / 400.},
+       {R"("audio": [42, 150], "lengths": [2, 3, 4])", "", 900 + 29, 3, 192, 1 - 192 / 300.},
+       {R"("audio": [100, 100], "seq": 5)", "", 650, 2, 200},
        {R"("batch": 2, "seq": 5)", "", 2 * (300 + 25), 2, 200},
        {R"("audio": [42, 150], "lengths": [2, 3])",
         absl::StrCat("audio: 3 rows of 2 samples, and 2 lengths: each row has a text of its own",
@@ -435,12 +438,13 @@ TEST(MonitorTest, AudioOfAnyLength) {
   work.flops = *ParseExpr("batch*(3*frames + frames^2)");
   work.batch = "batch";
   work.audio.symbol = "frames";
-  ExpectAudio(work, {{R"("audio": [42, 150])", "", 3 * 192 + 42 * 42 + 150 * 150, 2, 192},
-                     {R"("batch": 2, "frames": 10)", "", 2 * (30 + 100), 2, 20},
-                     {R"("audio": [4.5, 4.5])",
-                      "audio: sample 1 is in seconds, and the model does not tell how many frames "
-                      "a second has: log frames, which are whole numbers: no utilisation of this "
-                      "step"}});
+  ExpectAudio(work,
+              {{R"("audio": [42, 150])", "", 3 * 192 + 42 * 42 + 150 * 150, 2, 192, 1 - 192 / 300.},
+               {R"("batch": 2, "frames": 10)", "", 2 * (30 + 100), 2, 20},
+               {R"("audio": [4.5, 4.5])",
+                "audio: sample 1 is in seconds, and the model does not tell how many frames "
+                "a second has: log frames, which are whole numbers: no utilisation of this "
+                "step"}});
   work.audio.symbol = "";
   ExpectAudio(work, {{R"("audio": [42])",
                       "audio: the model has no open length of audio: no utilisation of this "

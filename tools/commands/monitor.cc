@@ -105,7 +105,8 @@ parts perf/tokens_per_second_text and perf/tokens_per_second_image. Of audio it
 has perf/frames_per_second_audio, and perf/seconds_per_second_audio where the
 model tells how many frames a second has. perf/padding is the part of the tokens
 that is padding: the FLOPs of lengths leave it out, those of batch and length
-include it. Where a time is missing, perf/mfu is the last one, and
+include it; perf/padding_audio is the part of the frames, which models that take
+chunks compute on. Where a time is missing, perf/mfu is the last one, and
 perf/mfu_age_steps says how old it is. What is odd about a line of the log is
 told on stderr, and so are figures of a line that contradict each other by more
 than 20 % in three lines, with the one that is used: step_time and the clock, a
