@@ -98,7 +98,7 @@ class AdapterMaker {
       ++summary_.layers;
     }
     const bool all = absl::c_any_of(LoraLists(options_), [](const LoraOptions* list) {
-      return list->targets[0] == kAllLinear;
+      return absl::c_linear_search(list->targets, kAllLinear);
     });
     for (const std::string& outside : {layers_.OutsideText(), layers_.PackedExpertsText()}) {
       if (!all || outside.empty()) continue;

@@ -387,25 +387,51 @@ absl::StatusOr<bool> LinearLayers::AddTarget(const std::string& pattern,
   return any;
 }
 
+// False if it matches no layer.
+bool LinearLayers::TakeOut(absl::string_view pattern, std::vector<bool>* chosen) const {
+  bool any = false;
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    if (!MatchesTarget(pattern, layers_[i].path)) continue;
+    (*chosen)[i] = false;
+    any = true;
+  }
+  return any;
+}
+
+// Those of kAllLinear.
+absl::StatusOr<std::vector<bool>> LinearLayers::AllChosen() const {
+  std::vector<bool> chosen(layers_.size(), false);
+  const std::vector<const LinearLayer*> all = AllLinear();
+  for (const LinearLayer* layer : all) chosen[static_cast<size_t>(layer - layers_.data())] = true;
+  if (!all.empty()) return chosen;
+  const std::string outside = OutsideText();
+  return absl::NotFoundError(
+      absl::StrCat(WithSettings("{lora all-linear}: there is no linear layer"),
+                   layers_.empty() ? "" : " but those over the vocabulary",
+                   outside.empty() ? "" : "; ", outside));
+}
+
 absl::StatusOr<std::vector<const LinearLayer*>> LinearLayers::Targets(
     const LoraOptions& options, std::vector<std::string>* warnings) const {
-  if (options.targets == std::vector<std::string>{kAllLinear}) {
-    std::vector<const LinearLayer*> all = AllLinear();
-    if (!all.empty()) return all;
-    const std::string outside = OutsideText();
-    return absl::NotFoundError(
-        absl::StrCat(WithSettings("{lora all-linear}: there is no linear layer"),
-                     layers_.empty() ? "" : " but those over the vocabulary",
-                     outside.empty() ? "" : "; ", outside));
-  }
   std::vector<bool> chosen(layers_.size(), false);
   std::vector<std::string> unmatched;
+  bool found = false;
   for (const std::string& pattern : options.targets) {
+    if (pattern[0] == '!') continue;
+    if (pattern == kAllLinear) {
+      ASSIGN_OR_RETURN(chosen, AllChosen());
+      found = true;
+      continue;
+    }
     ASSIGN_OR_RETURN(const bool any, AddTarget(pattern, &chosen));
+    found |= any;
     if (!any) unmatched.push_back(pattern);
   }
-  if (!unmatched.empty() && unmatched.size() == options.targets.size()) {
-    return NamesNothing(unmatched[0]);
+  if (!found && !unmatched.empty()) return NamesNothing(unmatched[0]);
+  for (const std::string& pattern : options.targets) {
+    if (pattern[0] != '!') continue;
+    const std::string excluded = pattern.substr(1);
+    if (!TakeOut(excluded, &chosen)) unmatched.push_back(excluded);
   }
   for (const std::string& pattern : unmatched) {
     warnings->emplace_back(NamesNothing(pattern).message());

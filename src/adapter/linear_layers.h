@@ -78,6 +78,8 @@ class LinearLayers {
   std::string WhyNone(ModuleId module) const;
   // False if it matches no layer.
   absl::StatusOr<bool> AddTarget(const std::string& pattern, std::vector<bool>* chosen) const;
+  bool TakeOut(absl::string_view pattern, std::vector<bool>* chosen) const;
+  absl::StatusOr<std::vector<bool>> AllChosen() const;
   absl::Status NamesNothing(const std::string& pattern) const;
 
   const Inference& inference_;

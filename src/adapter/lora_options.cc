@@ -66,7 +66,7 @@ absl::Status ReadSetting(absl::string_view text, absl::string_view setting, Lora
 absl::Status ReadTargets(absl::string_view text, absl::string_view targets, LoraOptions* options) {
   for (absl::string_view target : absl::StrSplit(targets, ',')) {
     target = absl::StripAsciiWhitespace(target);
-    if (target.empty()) {
+    if (target.empty() || target == "!") {
       return Wrong(text, "a module has no name; separate modules by single commas");
     }
     if (absl::StrContains(target, '=') || target == "rslora" || target == "dora") {
@@ -81,7 +81,11 @@ absl::Status ReadTargets(absl::string_view text, absl::string_view targets, Lora
     options->targets.emplace_back(target);
   }
   const auto& names = options->targets;
-  if (names.size() > 1 && absl::c_linear_search(names, kAllLinear)) {
+  const auto added = absl::c_count_if(names, [](absl::string_view name) { return name[0] != '!'; });
+  if (added == 0) {
+    return Wrong(text, "it names only modules that get no adapter: begin with all-linear");
+  }
+  if (added > 1 && absl::c_linear_search(names, kAllLinear)) {
     return Wrong(text, "all-linear already means all linear layers: leave out the other names");
   }
   return absl::OkStatus();

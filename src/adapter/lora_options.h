@@ -29,8 +29,8 @@ struct LoraOptions {
   bool rslora = false;  // by alpha / sqrt(r) instead, which costs the same
   LoraBase base = LoraBase::kAsStored;
   // Paths of modules, or their ends after a dot: "q_proj" matches this name in every layer. *
-  // matches any characters and ? matches one. kAllLinear alone stands for all linear layers except
-  // the one over the vocabulary.
+  // matches any characters and ? matches one. kAllLinear stands for all linear layers except the
+  // one over the vocabulary. "!v_proj" gets none, as exclude_modules of peft.
   std::vector<std::string> targets;
   // DoRA: outputs are scaled to a trained magnitude, for which each run computes the norms of
   // W + scaling * B A. Not together with a base in 4 bits.

@@ -175,6 +175,20 @@ TEST(AddAdaptersTest, LeavesOutTheLayerOverTheVocabulary) {
   EXPECT_EQ(CountWith(Llama("float32"), "r=4:*")->lora->layers, 8);
 }
 
+// The same as a list of those that are left.
+TEST(AddAdaptersTest, LeavesOutWhatIsNamed) {
+  const Model model = Llama("float32");
+  const Report listed = CountWith(model, "r=4:q_proj,k_proj,o_proj").value();
+  for (const char* lora : {"r=4:all-linear,!v_proj,!*mlp*", "r=4:!*.v_proj,*self_attn*"}) {
+    const Report report = CountWith(model, lora).value();
+    EXPECT_EQ(report.lora->layers, 3) << lora;
+    EXPECT_EQ(report.totals.flops, listed.totals.flops) << lora;
+  }
+  EXPECT_THAT(CountWith(model, "r=4:v_proj,!c_attn")->warnings,
+              Contains(HasSubstr("lora 'c_attn' names no linear layer")));
+  EXPECT_THAT(ErrorOf(model, "r=4:v_proj,!v_proj"), HasSubstr("names no module"));
+}
+
 TEST(AddAdaptersTest, SaysThatOnlyTheLayerOverTheVocabularyIsThere) {
   ModelMaker make;
   make.Input("ids", {"batch", "seq"}).Weight("table", {1000, 8}).Weight("head", {8, 1000});

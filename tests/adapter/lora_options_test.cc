@@ -24,8 +24,8 @@ TEST(ParseLoraTest, ReadsSettingsAndModules) {
 }
 
 TEST(ParseLoraTest, ReadsWhatItWrites) {
-  for (const char* text :
-       {"r=1,alpha=0.5:a", "r=1048576,alpha=-2,base=nf4:all-linear", "r=2,alpha=8,rslora,dora:q"}) {
+  for (const char* text : {"r=1,alpha=0.5:a", "r=1048576,alpha=-2,base=nf4:all-linear",
+                           "r=2,alpha=8,rslora,dora:q", "r=2,alpha=8:all-linear,!v,!*.up"}) {
     EXPECT_EQ(LoraText(*ParseLora(text)), text);
   }
   EXPECT_EQ(LoraText(*ParseLora(" r=4 , alpha=2 : q_proj , v ")), "r=4,alpha=2:q_proj,v");
@@ -59,6 +59,8 @@ TEST(ParseLoraTest, RefusesTheRest) {
       {"r=4:", "a module has no name"},
       {"r=4:v,,q", "a module has no name"},
       {"r=4:v,all-linear", "leave out the other names"},
+      {"r=4:!v,!q", "it names only modules that get no adapter"},
+      {"r=4:all-linear,!", "a module has no name"},
       {"r=4:" + std::string(5000, 'v'), "a name of more than 4096 bytes"},
   };
   for (const auto& c : cases) {
