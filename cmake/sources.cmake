@@ -265,6 +265,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/report/module_rows.cc
   src/report/node_rows.cc
   src/report/output_shapes.cc
+  src/report/padded_batch.cc
   src/report/part.cc
   src/report/range_text.cc
   src/report/ranges.cc
@@ -376,6 +377,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/api/profile.cc
   src/api/requests.cc
   src/api/sample_list.cc
+  src/api/sample_texts.cc
   src/api/samples.cc
   src/api/samples_of_row.cc
   src/api/sequence.cc

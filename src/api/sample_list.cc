@@ -8,6 +8,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "src/base/limit_error.h"
+#include "src/base/limits.h"
 
 namespace onnxflops {
 namespace {
@@ -114,6 +116,11 @@ class ListReader {
 
 absl::StatusOr<std::vector<ListWord>> ReadList(absl::string_view text) {
   return ListReader(text).Read();
+}
+
+absl::Status TooManySamples() {
+  return LimitError("samples",
+                    absl::StrCat("there are more than ", kMaxSamples, " sizes (samples)"));
 }
 
 }  // namespace onnxflops

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
@@ -23,6 +24,9 @@ struct ListWord {
 // Blanks, commas and semicolons separate. InvalidArgument with the line for a place without a value
 // between two commas, and for brackets that are not in pairs.
 absl::StatusOr<std::vector<ListWord>> ReadList(absl::string_view text);
+
+// The error of more than kMaxSamples samples.
+absl::Status TooManySamples();
 
 }  // namespace onnxflops
 

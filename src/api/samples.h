@@ -26,6 +26,7 @@ struct Samples {
   std::vector<std::pair<int64_t, int64_t>> images;
   // The length of each sample's audio: in frames, or in microseconds if `frames` is 0.
   struct Audio {
+    static constexpr int64_t kMicroseconds = 1'000'000;  // of a second
     int64_t frames = 0, microseconds = 0;
   };
   std::vector<Audio> audio;

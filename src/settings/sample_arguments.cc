@@ -2,6 +2,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "src/base/limit_error.h"
@@ -44,6 +45,15 @@ absl::StatusOr<std::string> ListOf(absl::string_view name, absl::string_view tex
         name, text,
         LimitError("samples-bytes", absl::StrCat("the file has more than ", kMaxSamplesBytes,
                                                  " bytes (samples-bytes)")));
+  }
+  const absl::string_view begin = absl::StripLeadingAsciiWhitespace(*held);
+  if (begin.empty()) return BadValue(name, text, "the file is empty");
+  if (begin[0] == '{') {
+    return BadValue(name, text,
+                    "the file has an object of JSON: it should be a list, as [512,300]");
+  }
+  if (absl::StrContains(*held, '\0')) {
+    return BadValue(name, text, "the file is no text: it should be a list, as 512,300");
   }
   return held;
 }

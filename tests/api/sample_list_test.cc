@@ -112,6 +112,10 @@ TEST(SampleListTest, BadImagesAndAudio) {
       {AddImages, "336x336\n448", "line 2: size 2: '448': it should be a height"},
       {AddImages, "\nw,h\n336,448", "line 2: 'w,h': names should be height,width"},
       {AddGridThw, "1x2x99999999999999999999", "it should be frames"},
+      {AddLengths, "5,18446744073709551616", "size 2: '18446744073709551616': it should be from 1"},
+      {AddLengths, "-99999999999999999999999999999999999999999", "it should be from 1 to"},
+      {AddCuSeqlens, "[[0,5,9],[0,3,8]]", "size 4: '0': another row begins"},
+      {AddAudio, "seconds\n12.5\n", "line 1: 'seconds': names should be frames"},
   };
   ExpectErrors(cases);
 }
@@ -125,6 +129,13 @@ TEST(SampleListTest, NamesAboveGridsAndImages) {
   EXPECT_EQ(others.sizes["grid_w"], std::vector<int64_t>{48});
   ASSERT_TRUE(AddImages("height,width\n336,672\n", &others).ok());
   EXPECT_EQ(others.images[0], (std::pair<int64_t, int64_t>(336, 672)));
+}
+
+TEST(SampleListTest, ANameAboveFrames) {
+  Samples samples;
+  ASSERT_TRUE(AddAudio("frames\n1250\n300\n", &samples).ok());
+  ASSERT_EQ(samples.audio.size(), 2);
+  EXPECT_EQ(samples.audio[1].frames, 300);
 }
 
 TEST(SampleListTest, AByteOrderMarkIsNoPartOfAList) {
