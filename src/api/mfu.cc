@@ -40,6 +40,7 @@
 #include "src/convention/vision_formula.h"
 #include "src/render/format.h"
 #include "src/report/make_report.h"
+#include "src/report/padded_batch.h"
 #include "src/report/samples_report.h"
 #include "src/report/summary.h"
 #include "src/symbolic/sample_sum.h"
@@ -122,7 +123,7 @@ class MfuMaker {
     const Expr training =
         report_.totals.flops +
         (options_.count.training ? backward_.flops : report_.totals.backward_flops);
-    rectangle_ = training.Substitute(sum_->sizes().Rectangle());
+    rectangle_ = report::PaddedBatch(*sum_, report_).Of(training);
     report::SumOverSamples(*sum_, &report_);
     // The report takes the 2x rule, and this may count the exact backward pass.
     report_.samples->rectangle.training_flops = *rectangle_;
@@ -495,6 +496,7 @@ class MfuMaker {
     NoteDivision();
     NoteOtherBatches();
     NoteUnitOfTime();
+    NoteChunks();
     if (out_.mfu <= 1 && out_.hfu <= 1) return;
     out_.notes.push_back("a utilisation above 1 cannot be; likely reasons:");
     for (std::string& reason : ReasonsAboveOne(out_.mfu, out_.peak_flops_per_second)) {
@@ -538,6 +540,16 @@ class MfuMaker {
           fmt::format("MFU is below 0.1 %: a step took {:.6g} s; for milliseconds write {}",
                       seconds, Setting("step-time", fmt::format("{:.6g}ms", seconds))));
     }
+  }
+
+  // A loop may count clips, of which each makes one chunk or more.
+  void NoteChunks() {
+    const std::optional<SamplesReport>& samples = report_.samples;
+    if (options_.rate.samples_per_second <= 0 || !samples || !samples->chunks) return;
+    if (samples->chunks->samples == samples->samples) return;
+    out_.notes.push_back(
+        fmt::format("{} are of chunks: the audio of {} makes {}", Setting("samples-per-second"),
+                    Plural(samples->chunks->samples, "sample"), Plural(samples->samples, "chunk")));
   }
 
   // A transposed copy of a tied weight makes formulas of the parameters too large.

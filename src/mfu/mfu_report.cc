@@ -115,9 +115,7 @@ std::vector<std::string> MeasuredTexts(const MfuReport& r) {
 std::vector<LabelledLine> StepLines(const MfuReport& r) {
   const Known known = r.lower_bound ? LowerBound(r.training_flops) : Known::kExact;
   std::vector<LabelledLine> lines = {ModelLineOf(r)};
-  if (r.samples) {
-    lines.push_back({"samples", report::SampleTexts(*r.samples, r.lower_bound)});
-  }
+  if (r.samples) report::AddSampleLines(*r.samples, r.lower_bound, &lines);
   lines.push_back(
       {"step",
        {absl::StrCat(FlopsText(r, r.training_flops), " FLOPs = ", FlopsText(r, r.forward_flops),

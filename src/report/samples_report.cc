@@ -17,6 +17,7 @@
 #include "src/render/format.h"
 #include "src/render/known.h"
 #include "src/report/json_parts.h"
+#include "src/report/padded_batch.h"
 #include "src/report/report.h"
 
 namespace onnxflops {
@@ -44,8 +45,13 @@ std::string PercentOf(double share) {
   return fmt::format("{:.3g} %", kPercent * share);
 }
 
-// "3 x 512", "1 x 829"; of several sizes "batch = 4, past = 800, seq = 512".
+// "3 x 512", "1 x 829"; of several sizes "batch = 4, past = 800, seq = 512"; of text and images in
+// one sequence "2 x 484 tokens".
 std::string RectangleText(const SamplesReport& samples) {
+  if (samples.row_tokens) {
+    return absl::StrCat(GroupedDigits(samples.samples), " x ", GroupedDigits(*samples.row_tokens),
+                        " tokens");
+  }
   const bool by_name = samples.sizes.size() > 1;
   std::vector<std::string> sides;
   const auto add = [&](const std::string& symbol) {
@@ -55,22 +61,6 @@ std::string RectangleText(const SamplesReport& samples) {
   if (!samples.count.empty()) add(samples.count);
   for (const SamplesReport::Size& size : samples.sizes) add(size.symbol);
   return absl::StrJoin(sides, by_name ? ", " : " x ");
-}
-
-// Of the first input that has this size; "" if it has none.
-absl::string_view ModalityOf(const Report& report, const std::string& symbol) {
-  for (const InputInfo& input : report.inputs) {
-    if (!input.shape.ranked()) continue;
-    const Dims& dims = input.shape.dims();
-    if (std::none_of(dims.begin(), dims.end(),
-                     [&](const Expr& dim) { return dim == Expr::Symbol(symbol); })) {
-      continue;
-    }
-    const absl::string_view modality = ModalityOfInput(input.name);
-    if (!modality.empty()) return modality;
-    if (absl::StrContains(input.type, "int") && dims.size() == 2) return "text";
-  }
-  return "";
 }
 
 // "text 27 %, image 70 %, both together 3 % of the FLOPs".
@@ -125,12 +115,6 @@ Replacements WithoutBaseTokens(const Report& report, const SamplesReport::Modali
   return {{text.sizes[0], length - base}};
 }
 
-// Whether the model takes images or audio.
-bool TakesMedia(const std::vector<InputInfo>& inputs) {
-  return std::any_of(inputs.begin(), inputs.end(),
-                     [](const InputInfo& input) { return !ModalityOfInput(input.name).empty(); });
-}
-
 class SamplesSummer {
  public:
   explicit SamplesSummer(const SampleSum& sum) : sum_(sum) {}
@@ -163,13 +147,15 @@ class SamplesSummer {
       samples_.sizes.push_back(
           {sizes.symbols[i], sizes.LeastOf(i), sizes.LargestOf(i), sizes.SumOf(i)});
     }
-    samples_.rectangle_sizes = sizes.Rectangle();
+    const PaddedBatch padded(sum_, report);
+    samples_.rectangle_sizes = padded.sizes();
+    samples_.row_tokens = padded.tokens();
+    samples_.has_rectangle = padded.is_known();
     const Totals& totals = report.totals;
     samples_.flops = sum_.Of(totals.flops);
     samples_.once_flops = sum_.OnceOfSizes(totals.flops);
-    samples_.has_rectangle = !sizes.packed || !TakesMedia(report.inputs);
-    const auto at = [&](const Expr& e) { return e.Substitute(samples_.rectangle_sizes); };
-    samples_.rectangle = {at(totals.flops), at(totals.macs), at(totals.training_flops)};
+    samples_.rectangle = {padded.Of(totals.flops), padded.Of(totals.macs),
+                          padded.Of(totals.training_flops)};
     samples_.one_by_one = {sum_.OneByOne(totals.flops), sum_.OneByOne(totals.macs),
                            sum_.OneByOne(totals.training_flops)};
     SplitByModality(report);
@@ -200,7 +186,7 @@ class SamplesSummer {
       SamplesReport::Modality& modality = found.emplace_back();
       modality.name = name;
       for (const SamplesReport::Size& size : samples_.sizes) {
-        if (ModalityOf(report, size.symbol) == name) modality.sizes.push_back(size.symbol);
+        if (ModalityOfSize(report, size.symbol) == name) modality.sizes.push_back(size.symbol);
       }
       if (modality.sizes.empty()) found.pop_back();
     }
@@ -305,6 +291,21 @@ absl::string_view ModalityOfInput(absl::string_view name) {
   return "";
 }
 
+absl::string_view ModalityOfSize(const Report& report, const std::string& symbol) {
+  for (const InputInfo& input : report.inputs) {
+    if (!input.shape.ranked()) continue;
+    const Dims& dims = input.shape.dims();
+    if (std::none_of(dims.begin(), dims.end(),
+                     [&](const Expr& dim) { return dim == Expr::Symbol(symbol); })) {
+      continue;
+    }
+    const absl::string_view modality = ModalityOfInput(input.name);
+    if (!modality.empty()) return modality;
+    if (absl::StrContains(input.type, "int") && dims.size() == 2) return "text";
+  }
+  return "";
+}
+
 std::vector<std::string> SampleTexts(const SamplesReport& samples, bool lower_bound) {
   std::vector<std::string> texts;
   std::string sum = Plural(samples.samples, "sample");
@@ -347,6 +348,14 @@ std::vector<std::string> SampleTexts(const SamplesReport& samples, bool lower_bo
   return texts;
 }
 
+void AddSampleLines(const SamplesReport& samples, bool lower_bound,
+                    std::vector<LabelledLine>* lines) {
+  const char* label = "samples";
+  for (std::string& text : SampleTexts(samples, lower_bound)) {
+    lines->push_back({std::exchange(label, ""), {std::move(text)}});
+  }
+}
+
 void WriteSamples(const SamplesReport& samples, bool lower_bound, JsonWriter* json) {
   json->Key("samples").BeginObject();
   json->Key("count").Int(samples.samples);
@@ -366,7 +375,10 @@ void WriteSamples(const SamplesReport& samples, bool lower_bound, JsonWriter* js
     json->Key(key).BeginObject(kOneLine);
     if (absl::string_view(key) == "rectangle") {
       json->Key("sizes").BeginObject(kOneLine);
-      for (const auto& [symbol, size] : samples.rectangle_sizes) json->Key(symbol).Int(size);
+      for (const auto& [symbol, size] : samples.rectangle_sizes) {
+        if (!samples.row_tokens || symbol == samples.count) json->Key(symbol).Int(size);
+      }
+      if (samples.row_tokens) json->Key("tokens").Int(*samples.row_tokens);
       json->EndObject();
     }
     write_amounts(work, is_known);

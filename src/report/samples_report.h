@@ -10,6 +10,7 @@
 
 #include "absl/numeric/int128.h"
 #include "absl/strings/string_view.h"
+#include "src/render/text_table.h"
 #include "src/symbolic/expr.h"
 #include "src/symbolic/sample_sum.h"
 
@@ -35,6 +36,9 @@ struct SamplesReport {
   Expr once_flops;  // of these, work done once per run that depends on the sizes
   // All samples at the largest sizes; packed, one row without a mask between the samples.
   Bindings rectangle_sizes;
+  // The tokens of each row, if text and images share a sequence: `rectangle` then has the images as
+  // they are, and texts padded to as many tokens.
+  std::optional<int64_t> row_tokens;
   Work rectangle;
   bool has_rectangle = true;  // false of a packed row beside images or audio, which are apart
   Work one_by_one;            // each sample in a separate run
@@ -68,6 +72,8 @@ namespace report {
 
 // "image" or "audio" by the beginning of an input's name; "" for others.
 absl::string_view ModalityOfInput(absl::string_view name);
+// "text", "image" or "audio", of the first input that has this size; "" if it has none.
+absl::string_view ModalityOfSize(const Report& report, const std::string& symbol);
 
 // Replaces all formulas of a report by their sums over the samples, and fills in Report::samples.
 // REQUIRES: no memory and no other tool's figures. Times assume kernels that take all samples at
@@ -76,6 +82,9 @@ void SumOverSamples(const SampleSum& sum, Report* report);
 
 // The summed samples, and the cost of the same batch with padding.
 std::vector<std::string> SampleTexts(const SamplesReport& samples, bool lower_bound);
+// The same as lines, "samples" before the first.
+void AddSampleLines(const SamplesReport& samples, bool lower_bound,
+                    std::vector<LabelledLine>* lines);
 
 }  // namespace report
 }  // namespace onnxflops

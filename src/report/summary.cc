@@ -679,9 +679,7 @@ Summary Summarize(const Report& report, const ViewOptions& options) {
   if (options.title == ViewOptions::Title::kPath) s.title = report.model.path;
   if (options.title == ViewOptions::Title::kFileName) s.title = FileName(report.model.path);
   s.head = {ModelLine(report, s.title), InputLine(report)};
-  if (report.samples) {
-    s.head.push_back({"samples", SampleTexts(*report.samples, report.totals.lower_bound)});
-  }
+  if (report.samples) AddSampleLines(*report.samples, report.totals.lower_bound, &s.head);
   s.totals = TotalLines(report, options);
   // The lines of inputs show the axes of their symbols, if all inputs are listed.
   const bool all_inputs = GroupInputs(report).size() <= kMaxShownInputs + 1;
@@ -793,9 +791,7 @@ std::vector<LabelledLine> HeadOf(const Report& report) {
   if (!report.model.producer.empty()) model.texts.push_back(report.model.producer);
   model.texts.push_back(absl::StrCat(SiExpr(report.totals.params), " parameters"));
   std::vector<LabelledLine> lines = {std::move(model), InputLine(report)};
-  if (report.samples) {
-    lines.push_back({"samples", SampleTexts(*report.samples, report.totals.lower_bound)});
-  }
+  if (report.samples) AddSampleLines(*report.samples, report.totals.lower_bound, &lines);
   return lines;
 }
 

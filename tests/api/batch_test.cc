@@ -583,6 +583,31 @@ TEST(BatchTest, GridsAndImagesOfQwen) {
   EXPECT_EQ(CountOver(model, images).totals.macs, macs);
 }
 
+// The tokens of text and image stand in one sequence: the first row has 100 + 24, so the second one
+// is padded to 118 + 6. Images run as they are. The same with one text for all.
+TEST(BatchTest, RowsOfTextAndImagesArePaddedTogether) {
+  const std::string config = Ragged()["qwen2-vl-small"]["config"].dump();
+  const Model model = LoadConfig(config, "config.json").value();
+  const auto macs_of = [&](int64_t seq, int64_t height, int64_t width) {
+    CountOptions options;
+    options.bindings = {
+        {"batch", 1}, {"seq", seq}, {"grid_t", 1}, {"grid_h", height}, {"grid_w", width}};
+    return Count(model, options).value().totals.macs;
+  };
+  CountOptions options;
+  options.samples = Lengths({100, 20});
+  ASSERT_TRUE(AddGridThw("1x8x12,1x4x6", &*options.samples).ok());
+  const SamplesReport texts = *Count(model, options)->samples;
+  EXPECT_EQ(texts.rectangle.macs, macs_of(100, 8, 12) + macs_of(118, 4, 6));
+  EXPECT_EQ(texts.row_tokens, 124);
+  options.samples = Samples();
+  ASSERT_TRUE(AddGridThw("1x8x12,1x4x6", &*options.samples).ok());
+  options.bindings = {{"seq", 20}};
+  const SamplesReport same = *Count(model, options)->samples;
+  EXPECT_EQ(same.rectangle.macs, macs_of(20, 8, 12) + macs_of(38, 4, 6));
+  EXPECT_EQ(same.row_tokens, 44);
+}
+
 // Text alone costs what the decoder does without a tower. Together are the products of queries of
 // the text with keys of the image, and the other way round, in 2 layers of 8 heads of 32.
 TEST(BatchTest, TextAndImagesApart) {
