@@ -565,6 +565,11 @@ std::optional<absl::int128> Monitor::FlopsOfSamples(const StepRecord& record,
   }
   others.erase(work_.batch);
   sizes.SetRows(columns);
+  const bool is_joint = !record.packed && !record.lengths.empty() && record.has_images();
+  if (is_joint && !work_.image_tokens.is_zero()) {
+    absl::StatusOr<std::vector<int64_t>> tokens = sizes.ByRow(work_.image_tokens);
+    if (tokens.ok()) sizes.Join(0, work_.image_tokens.Symbols(), *std::move(tokens));
+  }
   const Expr flops = SampleSum(std::move(sizes)).Of(work_.flops.Substitute(others));
   if (flops.is_literal()) return flops.literal();
   problems->push_back(flops.error() != nullptr

@@ -152,6 +152,8 @@ class Monitor {
   std::string RefusalOf(const std::string& symbol, int64_t size) const;
   // cu_seqlens are of all tokens in a row, and `lengths` of the texts.
   void TakeOutImages(StepRecord* record, std::vector<std::string>* problems) const;
+  void TakeOutEqualImages(StepRecord* record, std::vector<std::string>* problems) const;
+  std::string WrongAudio(const StepRecord& record) const;
   // One fact may have several names in a log.
   void CompareNames(StepRecord* record, std::vector<std::string>* problems);
   // Takes out what cannot be true together, and tells doubts.

@@ -2,18 +2,22 @@
 // mean something else in other logs, a doubt is told.
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/numeric/int128.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "src/base/quote.h"
 #include "src/base/setting.h"
+#include "src/monitor/audio_work.h"
 #include "src/monitor/image_work.h"
 #include "src/monitor/monitor.h"
 #include "src/monitor/record_sizes.h"
@@ -139,8 +143,45 @@ std::string Monitor::BoundSizeOf(const StepRecord& record) const {
   return "";
 }
 
+// Another number of samples than the audio has, and than the chunks into which it is cut.
+std::string Monitor::WrongAudio(const StepRecord& record) const {
+  const std::optional<int64_t> batch = monitor::SamplesOf(record);
+  if (record.audio.empty() || !batch || *batch == std::ssize(record.audio)) return "";
+  const absl::StatusOr<AudioRows> rows = RowsOfAudio(work_.audio, record.audio);
+  if (!rows.ok() || *batch == std::ssize(rows->frames)) return "";
+  return absl::StrCat("audio has ", Plural(std::ssize(record.audio), "sample"), ", and ",
+                      monitor::BatchNameOf(record), " is ", *batch);
+}
+
+// Of a model with images of one size, which the log need not name.
+void Monitor::TakeOutEqualImages(StepRecord* record, std::vector<std::string>* problems) const {
+  Bindings sizes = work_.bindings;
+  for (const auto& [name, size] : record->sizes) sizes[FileSymbol(name)] = size;
+  const absl::StatusOr<absl::int128> tokens = work_.image_tokens.Evaluate(sizes);
+  const std::string list = monitor::ListNameOf(*record);
+  const auto least = absl::c_min_element(record->lengths);
+  const bool fits = tokens.ok() && *tokens <= *least;
+  if (fits) {
+    for (int64_t& length : record->lengths) length -= static_cast<int64_t>(*tokens);
+    return;
+  }
+  problems->push_back(
+      tokens.ok() ? absl::StrCat(list, ": sample ", least - record->lengths.begin() + 1, " has ",
+                                 Plural(*least, "token"), ", and its image ",
+                                 Int128ToString(*tokens), ": no utilisation of this step")
+                  : absl::StrCat(list,
+                                 " has the tokens of images too, and nothing tells how many: "
+                                 "no utilisation of this step"));
+  record->lengths.clear();
+  record->faulty.insert("lengths");
+}
+
 void Monitor::TakeOutImages(StepRecord* record, std::vector<std::string>* problems) const {
-  if (!record->packed || !record->has_images() || work_.image_tokens.is_zero()) return;
+  if (!record->packed || record->lengths.empty() || work_.image_tokens.is_zero()) return;
+  if (!record->has_images()) {  // none are logged
+    TakeOutEqualImages(record, problems);
+    return;
+  }
   const absl::StatusOr<std::vector<int64_t>> tokens =
       TokensOfImages(work_.image_tokens, record->grids);
   std::vector<int64_t>& texts = record->lengths;
@@ -189,8 +230,8 @@ void Monitor::CheckTogether(StepRecord* record, std::vector<std::string>* proble
   // A total that does not grow counts nothing.
   if (record->tokens == 0 && !record->names.contains("tokens")) record->tokens.reset();
   for (const std::string& wrong :
-       {monitor::WrongBatch(*record), monitor::WrongLength(*record, RowLengthOf(*record)),
-        WrongTokens(*record)}) {
+       {monitor::WrongBatch(*record), WrongAudio(*record),
+        monitor::WrongLength(*record, RowLengthOf(*record)), WrongTokens(*record)}) {
     if (wrong.empty()) continue;
     problems->push_back(absl::StrCat(wrong, ": no utilisation of this step"));
     record->faulty.insert("sizes");
