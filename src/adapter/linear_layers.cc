@@ -430,8 +430,7 @@ absl::StatusOr<std::vector<const LinearLayer*>> LinearLayers::Targets(
   if (!found && !unmatched.empty()) return NamesNothing(unmatched[0]);
   for (const std::string& pattern : options.targets) {
     if (pattern[0] != '!') continue;
-    const std::string excluded = pattern.substr(1);
-    if (!TakeOut(excluded, &chosen)) unmatched.push_back(excluded);
+    if (!TakeOut(absl::string_view(pattern).substr(1), &chosen)) unmatched.push_back(pattern);
   }
   for (const std::string& pattern : unmatched) {
     warnings->emplace_back(NamesNothing(pattern).message());
@@ -440,7 +439,10 @@ absl::StatusOr<std::vector<const LinearLayer*>> LinearLayers::Targets(
   for (size_t i = 0; i < layers_.size(); ++i) {
     if (chosen[i]) targets.push_back(&layers_[i]);
   }
-  if (targets.empty()) return absl::InvalidArgumentError(WithSettings("{lora} names no module"));
+  if (targets.empty()) {
+    return absl::InvalidArgumentError(WithSettings(
+        found ? "{lora} leaves out all modules that it names" : "{lora} names no module"));
+  }
   return targets;
 }
 

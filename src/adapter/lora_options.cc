@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/setting.h"
@@ -66,7 +67,9 @@ absl::Status ReadSetting(absl::string_view text, absl::string_view setting, Lora
 absl::Status ReadTargets(absl::string_view text, absl::string_view targets, LoraOptions* options) {
   for (absl::string_view target : absl::StrSplit(targets, ',')) {
     target = absl::StripAsciiWhitespace(target);
-    if (target.empty() || target == "!") {
+    const bool is_out = absl::ConsumePrefix(&target, "!");
+    target = absl::StripAsciiWhitespace(target);
+    if (target.empty() || target[0] == '!') {
       return Wrong(text, "a module has no name; separate modules by single commas");
     }
     if (absl::StrContains(target, '=') || target == "rslora" || target == "dora") {
@@ -78,7 +81,7 @@ absl::Status ReadTargets(absl::string_view text, absl::string_view targets, Lora
       return Wrong(text, absl::StrCat("more than ", kMaxLoraTargets, " modules, or a name of ",
                                       "more than ", kMaxModulePath, " bytes"));
     }
-    options->targets.emplace_back(target);
+    options->targets.push_back(absl::StrCat(is_out ? "!" : "", target));
   }
   const auto& names = options->targets;
   const auto added = absl::c_count_if(names, [](absl::string_view name) { return name[0] != '!'; });

@@ -185,8 +185,8 @@ TEST(AddAdaptersTest, LeavesOutWhatIsNamed) {
     EXPECT_EQ(report.totals.flops, listed.totals.flops) << lora;
   }
   EXPECT_THAT(CountWith(model, "r=4:v_proj,!c_attn")->warnings,
-              Contains(HasSubstr("lora 'c_attn' names no linear layer")));
-  EXPECT_THAT(ErrorOf(model, "r=4:v_proj,!v_proj"), HasSubstr("names no module"));
+              Contains(HasSubstr("lora '!c_attn' names no linear layer")));
+  EXPECT_THAT(ErrorOf(model, "r=4:v_proj,! v_proj"), HasSubstr("leaves out all modules"));
 }
 
 TEST(AddAdaptersTest, SaysThatOnlyTheLayerOverTheVocabularyIsThere) {

@@ -61,6 +61,7 @@ TEST(ParseLoraTest, RefusesTheRest) {
       {"r=4:v,all-linear", "leave out the other names"},
       {"r=4:!v,!q", "it names only modules that get no adapter"},
       {"r=4:all-linear,!", "a module has no name"},
+      {"r=4:all-linear,!!v", "a module has no name"},
       {"r=4:" + std::string(5000, 'v'), "a name of more than 4096 bytes"},
   };
   for (const auto& c : cases) {
