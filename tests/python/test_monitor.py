@@ -518,6 +518,7 @@ def test_modalities(qwen):
     perf = Perf(qwen, peak=1e15, devices=1, every=1, clock=clock, reduce=lambda values: [3 * x for x in values])
     for count, given in (
         (qwen.count(lengths=lengths, grid_thw=grids), {"lengths": lengths, "grid_thw": grids}),
+        (qwen.count(lengths=[2000, 7], grid_thw=[[1, 2, 2], [1, 40, 60]]), {"lengths": [2000, 7], "grid_thw": [[1, 2, 2], [1, 40, 60]]}),
         (qwen.count(lengths=[9, 9], grid_thw=[[1, 4, 8]] * 2), {"batch": 2, "seq": 9, "grid_t": 1, "grid_h": 4, "grid_w": 8}),
     ):
         metrics = rates(perf, clock, **given)

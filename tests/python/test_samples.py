@@ -98,6 +98,19 @@ def test_a_packed_row_has_the_tokens_of_its_images():
         model.count(cu_seqlens=[0, 300, 644], grid_thw=grids)
 
 
+def test_a_packed_row_has_the_tokens_of_images_of_one_size(tmp_path):
+    """gemma3-small has 16 for each image, which nothing has to name."""
+    config = json.loads((ROOT / "tests/data/config/vision.json").read_text())["models"]["gemma3-small"]["config"]
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    model, clock = onnxflops.load(tmp_path), Clock()
+    perf = Perf(model, peak=1e15, devices=1, every=1, clock=clock)
+    clock.now += 1
+    expected = model.count(lengths=[20, 44], packed=True).totals.training_flops
+    assert perf.step(cu_seqlens=[0, 36, 96])["perf/flops_per_second"] == expected
+    with pytest.raises(onnxflops.InvalidError, match="sample 1 of cu_seqlens has 15 tokens, and its image 16"):
+        perf.step(cu_seqlens=[0, 15, 96])
+
+
 def attention_macs(report):
     return sum(row["macs"] for row in report.rows("op") if row["op"] == "Attention")
 

@@ -299,14 +299,34 @@ class StepWork:
         if set(GRID) <= set(lists):
             self.check_grids(list(zip(*(lists[name] for name in GRID))))
 
+        largest = {} if packed else self._largest_row(given, lists)
+
         def value(formula: Union[int, Expr]) -> int:
             if not isinstance(formula, int):
                 formula = formula.substitute(**{name: size for name, size in given.items() if name in formula.symbols})
-            return formula if isinstance(formula, int) else int(formula.sum_over(batch, packed=packed, **lists))
+            if isinstance(formula, int):
+                return formula
+            once = formula.substitute(**{batch: 0}) if largest else 0
+            if isinstance(once, int) or not largest.keys() & set(once.symbols):
+                return int(formula.sum_over(batch, packed=packed, **lists))
+            # Done once in a run: at the longest row, which has the longest text or the largest image, and seldom both.
+            each, all_sizes = formula - once, {**{name: max(values) for name, values in lists.items()}, **largest}
+            summed = each if isinstance(each, int) else int(each.sum_over(batch, packed=packed, **lists))
+            return summed + once.evaluate(**{name: all_sizes[name] for name in once.symbols})
 
         assert not isinstance(self.flops, int)
         total = value(self.flops)
         return total, self._parts(total, value)
+
+    def _largest_row(self, given: Mapping[str, int], lists: Mapping[str, Sequence[int]]) -> dict[str, int]:
+        """Of samples with text and images in one sequence: the largest image, and the text beside it in the longest row."""
+        text = self.symbol(self._tokens)
+        images = [name for name in self.image_sizes if name in lists]
+        if not self.image_formula or text not in lists or not images:
+            return {}
+        tokens = [self.image_tokens({**given, **dict(zip(images, sizes))}) for sizes in zip(*(lists[name] for name in images))]
+        most = tokens.index(max(tokens))
+        return {**{name: lists[name][most] for name in images}, text: max(n + image for n, image in zip(lists[text], tokens)) - max(tokens)}
 
     def _open_batch(self) -> str:
         batch = self.symbol("batch")
