@@ -265,7 +265,6 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/report/module_rows.cc
   src/report/node_rows.cc
   src/report/output_shapes.cc
-  src/report/padded_batch.cc
   src/report/part.cc
   src/report/range_text.cc
   src/report/ranges.cc
@@ -370,6 +369,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/api/estimate.cc
   src/api/exported_folder.cc
   src/api/image_tokens.cc
+  src/api/joint_rows.cc
   src/api/known_sizes.cc
   src/api/load.cc
   src/api/memory.cc

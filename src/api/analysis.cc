@@ -28,6 +28,7 @@
 #include "src/adapter/add_adapters.h"
 #include "src/adapter/at_batch.h"
 #include "src/adapter/at_image.h"
+#include "src/api/joint_rows.h"
 #include "src/api/official_bodies.h"
 #include "src/api/samples.h"
 #include "src/api/sequence.h"
@@ -407,7 +408,9 @@ absl::Status CheckFormula(const Model& model, const CountOptions& options, const
     }
     const absl::StatusOr<Analysis> analysis = Analyze(model, at, at.causal);
     if (!analysis.ok()) {
-      return InFile(*model, PlaceOfRow(given, samples, row), analysis.status());
+      // Lists of all tokens do not have the texts that remain.
+      const std::string place = given.with_images ? "" : PlaceOfRow(given, samples, row);
+      return InFile(*model, place, analysis.status());
     }
     const auto agrees = [&](const Quantity& q) {
       return analysis->counts.total.amounts.*q.value ==
@@ -450,6 +453,7 @@ absl::StatusOr<SampledAnalysis> AnalyzeSamples(const Model& model, const CountOp
                    AnalyzeOpen(model, open, options.causal, sizes ? sizes->symbols : options.open,
                                Calls::kInlined));
   if (sizes) {
+    RETURN_IF_ERROR(FindJointRows(analysis.inference, *options.samples, &*sizes));
     RETURN_IF_ERROR(CheckFormula(model, open, *options.samples, *sizes, analysis));
   }
   return SampledAnalysis{std::move(analysis), std::move(sizes)};

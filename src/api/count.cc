@@ -214,6 +214,12 @@ absl::Status AddMemoryOfRectangle(const Model& model, const SampleSizes& samples
   ASSIGN_OR_RETURN(Report counted, Count(model, padded));
   report->memory = std::move(counted.memory);
   report->memory->at = samples.Rectangle();
+  if (samples.joint && !absl::c_all_of(samples.joint->of_images, [&](int64_t tokens) {
+        return tokens == samples.joint->of_images[0];
+      })) {
+    report->warnings.emplace_back(
+        "memory is at most so much: each row counts with the largest image");
+  }
   report->activation_peak = std::move(counted.activation_peak);
   for (std::string& warning : counted.warnings) {
     if (!absl::c_linear_search(report->warnings, warning)) {

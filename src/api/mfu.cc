@@ -40,7 +40,6 @@
 #include "src/convention/vision_formula.h"
 #include "src/render/format.h"
 #include "src/report/make_report.h"
-#include "src/report/padded_batch.h"
 #include "src/report/samples_report.h"
 #include "src/report/summary.h"
 #include "src/symbolic/sample_sum.h"
@@ -123,7 +122,7 @@ class MfuMaker {
     const Expr training =
         report_.totals.flops +
         (options_.count.training ? backward_.flops : report_.totals.backward_flops);
-    rectangle_ = report::PaddedBatch(*sum_, report_).Of(training);
+    rectangle_ = sum_->Padded(training);
     report::SumOverSamples(*sum_, &report_);
     // The report takes the 2x rule, and this may count the exact backward pass.
     report_.samples->rectangle.training_flops = *rectangle_;
@@ -321,7 +320,7 @@ class MfuMaker {
       if (report_.samples->has_rectangle) {
         AddOurs({.name = packed ? "one_row" : "rectangle",
                  .text = packed ? "attention takes the row as one sequence"
-                                : "every sample as long as the longest",
+                                : "every row padded to the longest",
                  .source = packed ? "a kernel without cu_seqlens" : "a padded batch"},
                 PerStep(*rectangle_));
       }

@@ -102,7 +102,6 @@ class SampleFinder {
     RETURN_IF_ERROR(AddAudioSizes(samples));
     if (columns_.empty()) return absl::InvalidArgumentError("there are no samples");
     RETURN_IF_ERROR(AddTextsOfOneLength());
-    if (samples.with_images) RETURN_IF_ERROR(TakeOutImages(!samples.images.empty()));
     if (samples.layout == Samples::Layout::kOneRow) RETURN_IF_ERROR(CheckTextAlone());
     AddFollowing();
     RETURN_IF_ERROR(CheckPositions());
@@ -115,44 +114,6 @@ class SampleFinder {
   }
 
  private:
-  // A configuration's length is that of the text. Of a grid of patches, each square of the side
-  // that MultipleDims has is a token.
-  absl::Status TakeOutImages(bool has_images) {
-    std::vector<int64_t>* texts = nullptr;
-    const Samples::Origin* origin = nullptr;
-    std::vector<int64_t> tokens;
-    for (size_t c = 0; c < columns_.size(); ++c) {
-      const std::string& symbol = sizes_.symbols[c];
-      if (absl::c_linear_search(inputs_.lengths, symbol)) {
-        texts = &columns_[c];
-        origin = origins_[c];
-      }
-      if (!absl::StartsWith(symbol, "grid_")) continue;
-      if (tokens.empty()) tokens.assign(columns_[c].size(), 1);
-      int64_t side = 1;
-      for (const auto& [name, of] : MultipleDims(model_)) {
-        if (name == symbol && of > 0) side = of;
-      }
-      for (size_t i = 0; i < tokens.size(); ++i) tokens[i] *= columns_[c][i] / side;
-    }
-    if (texts == nullptr || (tokens.empty() && !(has_images && HasImageParts()))) {
-      return absl::OkStatus();
-    }
-    if (tokens.empty()) {
-      return absl::InvalidArgumentError(
-          WithSettings("{cu-seqlens} are of all tokens of a row, and how many are of images is not "
-                       "known here: give the texts as {lengths}, with {packed on}"));
-    }
-    for (size_t i = 0; i < texts->size() && i < tokens.size(); ++i) {
-      const int64_t all = (*texts)[i];
-      (*texts)[i] -= tokens[i];
-      if ((*texts)[i] >= 0) continue;
-      return At(origin, "sample", i,
-                fmt::format("it has {}, and its image {}", Plural(all, "token"), tokens[i]));
-    }
-    return absl::OkStatus();
-  }
-
   // Whether images have sizes of their own beside the text: tiles or patches.
   bool HasImageParts() const {
     return !SizesOfImage(model_, 1, 1).empty() || !PixelDims(model_).empty();

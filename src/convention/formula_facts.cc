@@ -161,18 +161,6 @@ class StepFinder {
   bool has_images_ = false;
 };
 
-// The first output [batch, tokens, vocabulary]; nullptr without one.
-const Shape* LogitsOf(const Inference& inference) {
-  constexpr int kLogitsRank = 3;
-  const ModelData& model = *inference.model;
-  for (ValueId id : model.graphs[0].outputs) {
-    const Fact* fact = inference.FactOf(id);
-    if (fact == nullptr || !fact->is_tensor() || !fact->shape.ranked()) continue;
-    if (fact->shape.rank() == kLogitsRank) return &fact->shape;
-  }
-  return nullptr;
-}
-
 // The MLP's width from the configuration, by the names that families have for it.
 std::optional<Expr> MlpWidthOf(const ModelData& model) {
   using Json = nlohmann::json;
@@ -230,6 +218,17 @@ std::optional<Expr> MatricesOfMlp(const Inference& inference,
 }
 
 }  // namespace
+
+const Shape* LogitsOf(const Inference& inference) {
+  constexpr int kLogitsRank = 3;
+  const ModelData& model = *inference.model;
+  for (ValueId id : model.graphs[0].outputs) {
+    const Fact* fact = inference.FactOf(id);
+    if (fact == nullptr || !fact->is_tensor() || !fact->shape.ranked()) continue;
+    if (fact->shape.rank() == kLogitsRank) return &fact->shape;
+  }
+  return nullptr;
+}
 
 FormulaFacts ReadFormulaFacts(const Inference& inference, const Counts& counts) {
   FormulaFacts facts;

@@ -28,6 +28,9 @@ FormulaFacts ReadFormulaFacts(const Inference& inference, const Counts& counts);
 // experts, and Megatron-Bridge's has terms for experts and for latent attention.
 FormulaInfo InfoOfFormula(Formula formula, const FormulaFacts& facts);
 
+// The first output [batch, tokens, vocabulary]; nullptr without one.
+const Shape* LogitsOf(const Inference& inference);
+
 // A training step of the model by a formula. FailedPrecondition if the model has no tokens that a
 // formula could count, or not all of its parameters; Unimplemented if the formula's authors have
 // another one for such models; OutOfRange for an overflow.

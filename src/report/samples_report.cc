@@ -17,7 +17,6 @@
 #include "src/render/format.h"
 #include "src/render/known.h"
 #include "src/report/json_parts.h"
-#include "src/report/padded_batch.h"
 #include "src/report/report.h"
 
 namespace onnxflops {
@@ -61,6 +60,22 @@ std::string RectangleText(const SamplesReport& samples) {
   if (!samples.count.empty()) add(samples.count);
   for (const SamplesReport::Size& size : samples.sizes) add(size.symbol);
   return absl::StrJoin(sides, by_name ? ", " : " x ");
+}
+
+// Of the first input that has this size; "" if it has none.
+absl::string_view ModalityOf(const Report& report, const std::string& symbol) {
+  for (const InputInfo& input : report.inputs) {
+    if (!input.shape.ranked()) continue;
+    const Dims& dims = input.shape.dims();
+    if (std::none_of(dims.begin(), dims.end(),
+                     [&](const Expr& dim) { return dim == Expr::Symbol(symbol); })) {
+      continue;
+    }
+    const absl::string_view modality = ModalityOfInput(input.name);
+    if (!modality.empty()) return modality;
+    if (absl::StrContains(input.type, "int") && dims.size() == 2) return "text";
+  }
+  return "";
 }
 
 // "text 27 %, image 70 %, both together 3 % of the FLOPs".
@@ -115,6 +130,12 @@ Replacements WithoutBaseTokens(const Report& report, const SamplesReport::Modali
   return {{text.sizes[0], length - base}};
 }
 
+// Whether the model takes images or audio.
+bool TakesMedia(const std::vector<InputInfo>& inputs) {
+  return std::any_of(inputs.begin(), inputs.end(),
+                     [](const InputInfo& input) { return !ModalityOfInput(input.name).empty(); });
+}
+
 class SamplesSummer {
  public:
   explicit SamplesSummer(const SampleSum& sum) : sum_(sum) {}
@@ -147,15 +168,14 @@ class SamplesSummer {
       samples_.sizes.push_back(
           {sizes.symbols[i], sizes.LeastOf(i), sizes.LargestOf(i), sizes.SumOf(i)});
     }
-    const PaddedBatch padded(sum_, report);
-    samples_.rectangle_sizes = padded.sizes();
-    samples_.row_tokens = padded.tokens();
-    samples_.has_rectangle = padded.is_known();
+    samples_.rectangle_sizes = sizes.Rectangle();
+    if (sizes.joint) samples_.row_tokens = sizes.joint->tokens;
+    samples_.has_rectangle = sizes.has_rectangle && !(sizes.packed && TakesMedia(report.inputs));
     const Totals& totals = report.totals;
     samples_.flops = sum_.Of(totals.flops);
     samples_.once_flops = sum_.OnceOfSizes(totals.flops);
-    samples_.rectangle = {padded.Of(totals.flops), padded.Of(totals.macs),
-                          padded.Of(totals.training_flops)};
+    samples_.rectangle = {sum_.Padded(totals.flops), sum_.Padded(totals.macs),
+                          sum_.Padded(totals.training_flops)};
     samples_.one_by_one = {sum_.OneByOne(totals.flops), sum_.OneByOne(totals.macs),
                            sum_.OneByOne(totals.training_flops)};
     SplitByModality(report);
@@ -186,7 +206,7 @@ class SamplesSummer {
       SamplesReport::Modality& modality = found.emplace_back();
       modality.name = name;
       for (const SamplesReport::Size& size : samples_.sizes) {
-        if (ModalityOfSize(report, size.symbol) == name) modality.sizes.push_back(size.symbol);
+        if (ModalityOf(report, size.symbol) == name) modality.sizes.push_back(size.symbol);
       }
       if (modality.sizes.empty()) found.pop_back();
     }
@@ -287,21 +307,6 @@ absl::string_view ModalityOfInput(absl::string_view name) {
       {"audio", "audio"},        {"input_features", "audio"}, {"input_values", "audio"}};
   for (const auto& [begin, modality] : kBegins) {
     if (absl::StartsWith(name, begin)) return modality;
-  }
-  return "";
-}
-
-absl::string_view ModalityOfSize(const Report& report, const std::string& symbol) {
-  for (const InputInfo& input : report.inputs) {
-    if (!input.shape.ranked()) continue;
-    const Dims& dims = input.shape.dims();
-    if (std::none_of(dims.begin(), dims.end(),
-                     [&](const Expr& dim) { return dim == Expr::Symbol(symbol); })) {
-      continue;
-    }
-    const absl::string_view modality = ModalityOfInput(input.name);
-    if (!modality.empty()) return modality;
-    if (absl::StrContains(input.type, "int") && dims.size() == 2) return "text";
   }
   return "";
 }

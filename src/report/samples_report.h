@@ -72,8 +72,6 @@ namespace report {
 
 // "image" or "audio" by the beginning of an input's name; "" for others.
 absl::string_view ModalityOfInput(absl::string_view name);
-// "text", "image" or "audio", of the first input that has this size; "" if it has none.
-absl::string_view ModalityOfSize(const Report& report, const std::string& symbol);
 
 // Replaces all formulas of a report by their sums over the samples, and fills in Report::samples.
 // REQUIRES: no memory and no other tool's figures. Times assume kernels that take all samples at

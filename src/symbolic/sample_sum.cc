@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -19,6 +21,7 @@
 #include "absl/numeric/int128.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "src/base/status_macros.h"
 #include "src/symbolic/poly.h"
 
 namespace onnxflops {
@@ -223,7 +226,42 @@ Bindings SampleSizes::Rectangle() const {
   if (!packed) {
     for (const auto& [symbol, size] : LargestGrid()) at[symbol] = size;
   }
+  if (joint) {
+    for (const auto& [symbol, size] : joint->largest) at[symbol] = size;
+  }
   return at;
+}
+
+absl::StatusOr<std::vector<int64_t>> SampleSizes::ByRow(const Expr& formula) const {
+  std::vector<int64_t> values;
+  values.reserve(rows.size());
+  for (const Row& row : rows) {
+    Bindings at;
+    for (size_t i = 0; i < symbols.size(); ++i) at[symbols[i]] = row.sizes[i];
+    ASSIGN_OR_RETURN(const absl::int128 value, formula.Evaluate(at));
+    if (value < 0 || value > std::numeric_limits<int64_t>::max() / 2) {
+      return absl::OutOfRangeError("a value is below 0 or too large");
+    }
+    values.push_back(static_cast<int64_t>(value));
+  }
+  return values;
+}
+
+void SampleSizes::Join(size_t text, const std::vector<std::string>& image_sizes,
+                       std::vector<int64_t> of_images) {
+  Joint found = {.text = text, .of_images = std::move(of_images)};
+  for (size_t i = 0; i < rows.size(); ++i) {
+    found.tokens = std::max(found.tokens, rows[i].sizes[text] + found.of_images[i]);
+  }
+  const auto most = std::max_element(found.of_images.begin(), found.of_images.end());
+  const Row& row = rows[static_cast<size_t>(most - found.of_images.begin())];
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    const bool is_of_image =
+        std::find(image_sizes.begin(), image_sizes.end(), symbols[i]) != image_sizes.end();
+    if (is_of_image) found.largest[symbols[i]] = row.sizes[i];
+  }
+  found.largest[symbols[text]] = found.tokens - *most;
+  joint = std::move(found);
 }
 
 struct SampleSum::Split {
@@ -237,7 +275,23 @@ SampleSum::SampleSum(SampleSizes sizes) : sizes_(std::move(sizes)), rectangle_(s
     largest_[sizes_.symbols[i]] = sizes_.LargestOf(i);
   }
   for (const auto& [symbol, size] : sizes_.LargestGrid()) largest_[symbol] = size;
+  if (sizes_.joint) {
+    for (const auto& [symbol, size] : sizes_.joint->largest) largest_[symbol] = size;
+  }
   if (sizes_.packed) least_ = rectangle_;
+}
+
+Expr SampleSum::Padded(const Expr& formula) const {
+  if (!sizes_.joint) return formula.Substitute(rectangle_);
+  if (padded_ == nullptr) {
+    SampleSizes padded = sizes_;
+    const SampleSizes::Joint& joint = *sizes_.joint;
+    for (size_t i = 0; i < padded.rows.size(); ++i) {
+      padded.rows[i].sizes[joint.text] = joint.tokens - joint.of_images[i];
+    }
+    padded_ = std::make_shared<const SampleSum>(std::move(padded));
+  }
+  return padded_->Of(formula);
 }
 
 // Replaces a minimum or maximum by its value, if it contains the number of samples and has the same

@@ -20,6 +20,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -27,6 +28,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/numeric/int128.h"
+#include "absl/status/statusor.h"
 #include "src/base/limits.h"
 #include "src/symbolic/expr.h"
 
@@ -58,10 +60,26 @@ struct SampleSizes {
     std::vector<Row> rows;   // the chunks without their padding
   };
   std::optional<Chunks> chunks;
+  // Text and images in one sequence. Rows are padded with text, to the tokens of the longest; their
+  // images run as they are.
+  struct Joint {
+    size_t text = 0;                 // of `symbols`
+    int64_t tokens = 0;              // of the longest row
+    std::vector<int64_t> of_images;  // by row
+    Bindings largest;  // the image with the most tokens, and the text of its padded row
+  };
+  std::optional<Joint> joint;
+  bool has_rectangle = true;  // false if the padding of rows is not known
 
   // From the sizes of all samples, a list for each symbol. REQUIRES: lists of equal length.
   void SetRows(const std::vector<std::vector<int64_t>>& columns) { rows = RowsOf(columns); }
   static std::vector<Row> RowsOf(const std::vector<std::vector<int64_t>>& columns);
+  // The value of a formula in each row. An error if it has other symbols, or a value is below 0 or
+  // too large to add a size to it.
+  absl::StatusOr<std::vector<int64_t>> ByRow(const Expr& formula) const;
+  // Sets `joint`. `image_sizes` may have other symbols as well.
+  void Join(size_t text, const std::vector<std::string>& image_sizes,
+            std::vector<int64_t> of_images);
 
   int64_t samples() const;
   // The sum, the least and the largest of a symbol's sizes. REQUIRES: there are rows.
@@ -71,6 +89,7 @@ struct SampleSizes {
   // The sizes of the image with the most patches; empty without grids.
   Bindings LargestGrid() const;
   // The sizes of a run in which all samples have the largest sizes, or of one row with all samples.
+  // Of joint rows: all have the largest image, and as many tokens as the longest row.
   Bindings Rectangle() const;
 };
 
@@ -84,6 +103,8 @@ class SampleSum {
   // overflows, or if it has more divisions of sizes and different samples than
   // kMaxSampleEvaluations allows.
   Expr Of(const Expr& formula) const;
+  // With the padding of rows, or of one row without a mask between the samples.
+  Expr Padded(const Expr& formula) const;
   // The sum over runs of one sample each, including the work done once in each run.
   Expr OneByOne(const Expr& formula) const;
   // True if a part of it is neither done sample by sample nor once in a run.
@@ -123,6 +144,7 @@ class SampleSum {
   mutable std::vector<Column> columns_;
   mutable absl::flat_hash_map<Expr, size_t> column_of_;
   mutable int64_t evaluations_left_ = kMaxSampleEvaluations;
+  mutable std::shared_ptr<const SampleSum> padded_;  // of joint rows
 };
 
 }  // namespace onnxflops

@@ -1,4 +1,5 @@
 // The batch that ran: sums over samples of different sizes.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,6 +27,9 @@
 
 namespace onnxflops::batch_test {
 namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
 
 Model LoadKept(const std::string& name) {
   return Load(absl::StrCat(ONNXFLOPS_SOURCE_DIR "/", name)).value();
@@ -606,6 +610,59 @@ TEST(BatchTest, RowsOfTextAndImagesArePaddedTogether) {
   const SamplesReport same = *Count(model, options)->samples;
   EXPECT_EQ(same.rectangle.macs, macs_of(20, 8, 12) + macs_of(38, 4, 6));
   EXPECT_EQ(same.row_tokens, 44);
+}
+
+// A mask is made once, for the longest row: no longer text beside no larger image than there are.
+TEST(BatchTest, RowsOfTextAndImagesAreNoLongerThanTheLongest) {
+  const std::string config = Ragged()["qwen2-vl-small"]["config"].dump();
+  const Model model = LoadConfig(config, "config.json").value();
+  CountOptions options;
+  options.samples = Lengths({20, 1});
+  ASSERT_TRUE(AddGridThw("1x2x2,1x8x12", &*options.samples).ok());
+  const SamplesReport of_image = *Count(model, options)->samples;
+  EXPECT_LE(of_image.flops.literal(), of_image.one_by_one.flops.literal());
+  options.samples = Lengths({20, 100});
+  ASSERT_TRUE(AddGridThw("1x8x12,1x4x6", &*options.samples).ok());
+  options.memory.emplace();
+  const Report report = Count(model, options).value();
+  const Bindings at = {
+      {"batch", 2}, {"seq", 106 - 24}, {"grid_t", 1}, {"grid_h", 8}, {"grid_w", 12}};
+  EXPECT_EQ(report.memory->at, at);
+  EXPECT_THAT(report.warnings, Contains(HasSubstr("memory is at most so much")));
+  CountOptions padded;
+  padded.bindings = at;
+  padded.memory.emplace();
+  EXPECT_EQ(report.memory->step.value, Count(model, padded)->memory->step.value);
+}
+
+// 128 x 128 pixels are 16 tokens of gemma3-small, 56 x 56 are 4 of mistral3-small, a tile is 4 of
+// internvl-small: their sizes in vision.json.
+TEST(BatchTest, PackedRowsHaveTheTokensOfTheirImages) {
+  const std::tuple<const char*, const char*, const char*, int64_t> cases[] = {
+      {"gemma3-small", "", "", 16},
+      {"mistral3-small", "56x56,56x56", "", 4},
+      {"internvl-small", "", "tiles=3,3", 12}};
+  std::ifstream file(ONNXFLOPS_SOURCE_DIR "/tests/data/config/vision.json");
+  const nlohmann::json models = nlohmann::json::parse(file)["models"];
+  for (const auto& [name, images, tiles, tokens] : cases) {
+    const Model model = LoadConfig(models[name]["config"].dump(), "config.json").value();
+    const auto over = [&, images = images, tiles = tiles](Samples samples) {
+      EXPECT_TRUE(*images == 0 || AddImages(images, &samples).ok());
+      EXPECT_TRUE(*tiles == 0 || AddLengths(tiles, &samples).ok());
+      CountOptions options;
+      options.samples = std::move(samples);
+      return Count(model, options);
+    };
+    Samples row, short_row;
+    ASSERT_TRUE(AddCuSeqlens(absl::StrCat("0,", 20 + tokens, ",", 64 + 2 * tokens), &row).ok());
+    EXPECT_EQ(over(row)->totals.flops,
+              over(Lengths({20, 44}, Samples::Layout::kPacked))->totals.flops)
+        << name;
+    ASSERT_TRUE(AddCuSeqlens(absl::StrCat("0,", tokens - 1, ",", 90), &short_row).ok());
+    EXPECT_THAT(std::string(over(short_row).status().message()),
+                HasSubstr(absl::StrCat("tokens, and its image ", tokens)))
+        << name;
+  }
 }
 
 // Text alone costs what the decoder does without a tower. Together are the products of queries of

@@ -37,7 +37,7 @@ TEST(SampleListTest, BadLengths) {
       {AddLengths, "5,-3", "size 2: '-3': it should be from 1 to"},
       {AddLengths, "5,nan", "size 2: 'nan': it should be a whole number"},
       {AddLengths, "5,1.5", "size 2: '1.5': it should be a whole number"},
-      {AddLengths, "99999999999999999999", "it should be a whole number"},
+      {AddLengths, "99999999999999999999", "it should be from 1 to 1099511627776"},
       {AddLengths, "a,b\n1,2,3", "line 2: it has 3 sizes, and the first line has 2 names"},
       {AddLengths, "\n\na,b\n1,2\n\n3,x", "line 6, size 2: 'x'"},
       {AddLengths, "512,,17", "there is no value before a ','"},
