@@ -353,7 +353,7 @@ class Perf:
             pictures, counts = _images_of(grid_thw, image_counts)
         if packed and pictures and self.work.image_formula:
             lists = {self._tokens: self._texts_of(lists[self._tokens], pictures, counts)}
-        elif packed and self.work.image_formula:  # images of one size
+        elif packed and self.work.image_formula and counts is None:  # an image each, of one size
             rows, image = lists[self._tokens], self.work.image_tokens(sizes)
             if min(rows) < image:
                 raise InvalidError(f"sample {rows.index(min(rows)) + 1} of cu_seqlens has {min(rows)} tokens, and its image {image}")
