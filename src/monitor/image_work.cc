@@ -27,13 +27,10 @@ Bindings NoImage() {
 // Over samples, without what is done once in a run.
 Expr SumWithoutOnce(const Expr& formula, const std::string& batch, std::vector<std::string> symbols,
                     const Columns& columns) {
-  Bindings largest = {{batch, 0}};
-  for (size_t i = 0; i < symbols.size(); ++i) {
-    largest[symbols[i]] = *std::max_element(columns[i].begin(), columns[i].end());
-  }
+  const Expr each = formula - formula.Substitute({{batch, 0}});
   SampleSizes sizes = {.count = batch, .symbols = std::move(symbols)};
   sizes.SetRows(columns);
-  return SampleSum(std::move(sizes)).Of(formula) - formula.Substitute(largest);
+  return SampleSum(std::move(sizes)).Of(each);
 }
 
 // The tokens of an image should cost the decoder what as many tokens of text do, at any length.

@@ -351,6 +351,22 @@ TEST(MonitorTest, AnyNumberOfImages) {
   }
 }
 
+// What a run does once, here a mask of patches, is not that of an image of 9 x 9, which none is.
+TEST(MonitorTest, SeveralImagesOfOtherShapes) {
+  StepWork work;
+  work.flops = *ParseExpr("batch*(seq + 4*grid_t*grid_h*grid_w) + grid_t*grid_h*grid_w");
+  work.batch = "batch";
+  work.sequences = {"seq"};
+  work.image_tokens = *ParseExpr("grid_t*grid_h*grid_w");
+  Monitor monitor(work, {.every = 1, .devices = 1, .peak = 1});
+  std::vector<std::string> problems;
+  const StepRecord record = **StepLog().Read(
+      R"({"step": 2, "step_seconds": 1, "lengths": [7, 5], "grid_thw": [[[1, 2, 9], [1, 9, 2]], []]})");
+  const std::optional<MonitorPoint> point = monitor.Take(record, &problems).value();
+  ASSERT_TRUE(point) << problems[0];
+  EXPECT_EQ(point->flops_per_second, 7 + 5 + 4 * (18 + 18));
+}
+
 // The step of a model of text and audio: a line of the log after "step", what is wrong with it, and
 // the FLOPs, samples and frames that it has.
 struct AudioCase {
@@ -401,6 +417,10 @@ TEST(MonitorTest, AudioInChunks) {
        {R"("audio": ["4.25s", "10s", 10.1], "seq": 5)", "", 1300, 4, 243, 1 - 243 / 400.},
        {R"("audio": [42, 150], "lengths": [2, 3, 4])", "", 900 + 29, 3, 192, 1 - 192 / 300.},
        {R"("audio": [100, 100], "seq": 5)", "", 650, 2, 200},
+       {R"("audio": [42, 150], "lengths": [3, 4, 4], "batch": 2, "seq": 4)", "", 900 + 41, 3, 192,
+        1 - 192 / 300.},
+       {R"("audio": [42, 150], "seq": 5, "batch": 5)",
+        absl::StrCat("audio has 2 samples, and batch is 5", kNone)},
        {R"("batch": 2, "seq": 5)", "", 2 * (300 + 25), 2, 200},
        {R"("audio": [42, 150], "lengths": [2, 3])",
         absl::StrCat("audio: 3 rows of 2 samples, and 2 lengths: each row has a text of its own",
