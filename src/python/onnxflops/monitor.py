@@ -449,6 +449,8 @@ class Perf:
         chunks = sum(-(-n // size) for n in frames)
         if packed:
             raise InvalidError("each chunk of audio is a row of its own, and cu_seqlens are those of one row")
+        if sizes.get("batch", chunks) not in (chunks, len(frames)):
+            raise InvalidError(f"a batch of {sizes['batch']} has audio of {len(frames)} samples")
         for name, values in lists.items():
             if len(values) != chunks:
                 raise InvalidError(
