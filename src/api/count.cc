@@ -203,6 +203,15 @@ absl::Status RefuseWithSamples(const Model& model, const CountOptions& options) 
       ", is at least as much, if the model has positions for so many"));
 }
 
+bool HasDifferentImages(const SampleSizes& samples) {
+  return absl::c_any_of(samples.rows, [&](const SampleSizes::Row& row) {
+    for (size_t i = 0; i < row.sizes.size(); ++i) {
+      if (i != samples.joint->text && row.sizes[i] != samples.rows[0].sizes[i]) return true;
+    }
+    return false;
+  });
+}
+
 // Rows of a batch are padded, so in memory it is the rectangle.
 absl::Status AddMemoryOfRectangle(const Model& model, const SampleSizes& samples,
                                   const CountOptions& options, Report* report) {
@@ -214,11 +223,11 @@ absl::Status AddMemoryOfRectangle(const Model& model, const SampleSizes& samples
   ASSIGN_OR_RETURN(Report counted, Count(model, padded));
   report->memory = std::move(counted.memory);
   report->memory->at = samples.Rectangle();
-  if (samples.joint && !absl::c_all_of(samples.joint->of_images, [&](int64_t tokens) {
-        return tokens == samples.joint->of_images[0];
-      })) {
+  if (samples.joint && HasDifferentImages(samples)) {
     report->warnings.emplace_back(
-        "memory is at most so much: each row counts with the largest image");
+        "memory is that of rows with an image of the most tokens each, and one of another shape "
+        "may "
+        "hold more");
   }
   report->activation_peak = std::move(counted.activation_peak);
   for (std::string& warning : counted.warnings) {

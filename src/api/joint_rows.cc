@@ -49,6 +49,27 @@ std::optional<Sequence> FindSequence(const Inference& inference, const SampleSiz
   return std::nullopt;
 }
 
+// Whether a value has the text's tokens and others side by side.
+bool JoinsTexts(const Inference& inference, const SampleSizes& sizes) {
+  const ModelData& model = *inference.model;
+  const InputSizes inputs = FindInputSizes(model);
+  const auto joins = [&](const Expr& dim) {
+    return absl::c_any_of(sizes.symbols, [&](const std::string& length) {
+      if (!absl::c_linear_search(inputs.lengths, length) || dim == Expr::Symbol(length))
+        return false;
+      const Expr others = dim - Expr::Symbol(length);
+      return absl::c_linear_search(dim.Symbols(), length) &&
+             !absl::c_linear_search(others.Symbols(), length);
+    });
+  };
+  for (size_t i = 0; i < model.values.size(); ++i) {
+    const Fact* const fact = inference.FactOf(ValueId(i));
+    if (fact == nullptr || !fact->is_tensor() || !fact->shape.ranked()) continue;
+    if (absl::c_any_of(fact->shape.dims(), joins)) return true;
+  }
+  return false;
+}
+
 absl::Status NotKnown(const ModelData& model) {
   return absl::FailedPreconditionError(absl::StrCat(
       Escaped(model.path),
@@ -77,7 +98,10 @@ absl::Status FindJointRows(const Inference& inference, const Samples& samples, S
   const ModelData& model = *inference.model;
   if (!TakesImages(model)) return absl::OkStatus();
   const std::optional<Sequence> sequence = FindSequence(inference, *sizes);
-  if (!sequence) return samples.with_images ? NotKnown(model) : absl::OkStatus();
+  if (!sequence) {
+    const bool is_known = !samples.with_images || !JoinsTexts(inference, *sizes);
+    return is_known ? absl::OkStatus() : NotKnown(model);
+  }
   const Expr& image_tokens = sequence->image_tokens;
   if (image_tokens.is_zero()) return absl::OkStatus();
   const absl::StatusOr<std::vector<int64_t>> tokens = sizes->ByRow(image_tokens);

@@ -101,7 +101,9 @@ class SampleFinder {
     origin_ = OriginOf(samples, Samples::kAudio);
     RETURN_IF_ERROR(AddAudioSizes(samples));
     if (columns_.empty()) return absl::InvalidArgumentError("there are no samples");
-    RETURN_IF_ERROR(AddTextsOfOneLength());
+    if (HasImageParts() || samples.layout != Samples::Layout::kRows) {
+      RETURN_IF_ERROR(AddLengthsOfAll());
+    }
     if (samples.layout == Samples::Layout::kOneRow) RETURN_IF_ERROR(CheckTextAlone());
     AddFollowing();
     RETURN_IF_ERROR(CheckPositions());
@@ -119,9 +121,9 @@ class SampleFinder {
     return !SizesOfImage(model_, 1, 1).empty() || !PixelDims(model_).empty();
   }
 
-  // Texts of one length beside images are padded like others, to the tokens of both.
-  absl::Status AddTextsOfOneLength() {
-    if (!HasImageParts()) return absl::OkStatus();
+  // A length that all samples share. Beside images, texts of one length are padded like others; in
+  // a packed row, each sample has one.
+  absl::Status AddLengthsOfAll() {
     origin_ = nullptr;
     for (const std::string& symbol : inputs_.lengths) {
       const auto given = dims_.find(symbol);

@@ -14,6 +14,7 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -253,14 +254,18 @@ void SampleSizes::Join(size_t text, const std::vector<std::string>& image_sizes,
   for (size_t i = 0; i < rows.size(); ++i) {
     found.tokens = std::max(found.tokens, rows[i].sizes[text] + found.of_images[i]);
   }
-  const auto most = std::max_element(found.of_images.begin(), found.of_images.end());
-  const Row& row = rows[static_cast<size_t>(most - found.of_images.begin())];
+  size_t most = 0;  // of equal ones the largest sizes, in whatever order they come
+  for (size_t i = 1; i < rows.size(); ++i) {
+    const auto order = [&](size_t at) { return std::tie(found.of_images[at], rows[at].sizes); };
+    if (order(most) < order(i)) most = i;
+  }
+  const Row& row = rows[most];
   for (size_t i = 0; i < symbols.size(); ++i) {
     const bool is_of_image =
         std::find(image_sizes.begin(), image_sizes.end(), symbols[i]) != image_sizes.end();
     if (is_of_image) found.largest[symbols[i]] = row.sizes[i];
   }
-  found.largest[symbols[text]] = found.tokens - *most;
+  found.largest[symbols[text]] = found.tokens - found.of_images[most];
   joint = std::move(found);
 }
 

@@ -628,7 +628,8 @@ TEST(BatchTest, RowsOfTextAndImagesAreNoLongerThanTheLongest) {
   const Bindings at = {
       {"batch", 2}, {"seq", 106 - 24}, {"grid_t", 1}, {"grid_h", 8}, {"grid_w", 12}};
   EXPECT_EQ(report.memory->at, at);
-  EXPECT_THAT(report.warnings, Contains(HasSubstr("memory is at most so much")));
+  EXPECT_THAT(report.warnings,
+              Contains(HasSubstr("memory is that of rows with an image of the most")));
   CountOptions padded;
   padded.bindings = at;
   padded.memory.emplace();
