@@ -71,7 +71,9 @@ absl::StatusOr<std::vector<std::string>> FilesBelow(const std::string& folder) {
 // "a/**/b*.onnx": matches of "b*.onnx" in a, or in a folder below it.
 absl::StatusOr<std::vector<std::string>> MatchesAtAnyDepth(const std::string& pattern) {
   const size_t at = pattern.find(kAnyFolders);
-  const std::string base = at == 0 ? "." : pattern.substr(0, at);
+  std::string base = at == 0 ? "." : pattern.substr(0, at);
+  // Windows finds no folder by a name that ends with a slash, but for that of a drive.
+  if (base.size() > 1 && base.back() == '/' && base[base.size() - 2] != ':') base.pop_back();
   const std::string rest = pattern.substr(at + absl::string_view(kAnyFolders).size());
   std::vector<std::string> matching;
   for (const std::string& folder : platform::MatchingFiles(base)) {
