@@ -225,8 +225,7 @@ absl::Status AddMemoryOfRectangle(const Model& model, const SampleSizes& samples
   report->memory->at = samples.Rectangle();
   if (samples.joint && HasDifferentImages(samples)) {
     report->warnings.emplace_back(
-        "memory is that of rows with an image of the most tokens each, and one of another shape "
-        "may "
+        "memory is that of rows with an image of the most tokens each; one of another shape may "
         "hold more");
   }
   report->activation_peak = std::move(counted.activation_peak);

@@ -8,7 +8,8 @@
 //   floor((5*batch*seq^2 + 5*batch*seq)/2)   the same: it comes out even whatever the sizes are
 //   without `count`        done once in a run, at the largest sizes. Of images with a grid of
 //                          patches (grid_t, grid_h, grid_w), which are never padded to each
-//                          other, these are the sizes of the largest image
+//                          other, these are the sizes of the largest image; of text and images
+//                          in one sequence, of the longest row
 //   any other term         mixes samples: evaluated for a batch in which all samples have the
 //                          largest sizes, which is what runs
 //   min(1, batch*seq - 1)  only tells whether there is more than one: its value for this batch

@@ -569,17 +569,18 @@ TEST(BatchTest, MemoryIsThatOfTheRectangleAndTimesAreThoseOfTheBatch) {
   EXPECT_LT(less.totals.time_estimate.literal(), b.totals.time_estimate.literal());
 }
 
+Expr MacsOfOne(const Model& model, int64_t seq, int64_t height, int64_t width) {
+  CountOptions options;
+  options.bindings = {
+      {"batch", 1}, {"seq", seq}, {"grid_t", 1}, {"grid_h", height}, {"grid_w", width}};
+  return Count(model, options).value().totals.macs;
+}
+
 // Patches of 14 x 14, four of which are a token.
 TEST(BatchTest, GridsAndImagesOfQwen) {
   const std::string config = Ragged()["qwen2-vl-small"]["config"].dump();
   const Model model = LoadConfig(config, "config.json").value();
-  Expr macs = 0;
-  for (const auto& [seq, height, width] : {std::tuple(100, 8, 12), {20, 4, 6}}) {
-    CountOptions options;
-    options.bindings = {
-        {"batch", 1}, {"seq", seq}, {"grid_t", 1}, {"grid_h", height}, {"grid_w", width}};
-    macs += Count(model, options).value().totals.macs;
-  }
+  const Expr macs = MacsOfOne(model, 100, 8, 12) + MacsOfOne(model, 20, 4, 6);
   Samples grids = Lengths({100, 20}), images = Lengths({100, 20});
   ASSERT_TRUE(AddGridThw("1x8x12,1x4x6", &grids).ok());
   ASSERT_TRUE(AddImages("112x168,56x84", &images).ok());
@@ -592,23 +593,17 @@ TEST(BatchTest, GridsAndImagesOfQwen) {
 TEST(BatchTest, RowsOfTextAndImagesArePaddedTogether) {
   const std::string config = Ragged()["qwen2-vl-small"]["config"].dump();
   const Model model = LoadConfig(config, "config.json").value();
-  const auto macs_of = [&](int64_t seq, int64_t height, int64_t width) {
-    CountOptions options;
-    options.bindings = {
-        {"batch", 1}, {"seq", seq}, {"grid_t", 1}, {"grid_h", height}, {"grid_w", width}};
-    return Count(model, options).value().totals.macs;
-  };
   CountOptions options;
   options.samples = Lengths({100, 20});
   ASSERT_TRUE(AddGridThw("1x8x12,1x4x6", &*options.samples).ok());
   const SamplesReport texts = *Count(model, options)->samples;
-  EXPECT_EQ(texts.rectangle.macs, macs_of(100, 8, 12) + macs_of(118, 4, 6));
+  EXPECT_EQ(texts.rectangle.macs, MacsOfOne(model, 100, 8, 12) + MacsOfOne(model, 118, 4, 6));
   EXPECT_EQ(texts.row_tokens, 124);
   options.samples = Samples();
   ASSERT_TRUE(AddGridThw("1x8x12,1x4x6", &*options.samples).ok());
   options.bindings = {{"seq", 20}};
   const SamplesReport same = *Count(model, options)->samples;
-  EXPECT_EQ(same.rectangle.macs, macs_of(20, 8, 12) + macs_of(38, 4, 6));
+  EXPECT_EQ(same.rectangle.macs, MacsOfOne(model, 20, 8, 12) + MacsOfOne(model, 38, 4, 6));
   EXPECT_EQ(same.row_tokens, 44);
 }
 
