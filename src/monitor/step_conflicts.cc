@@ -161,18 +161,18 @@ void Monitor::TakeOutEqualImages(StepRecord* record, std::vector<std::string>* p
   const absl::StatusOr<absl::int128> tokens = work_.image_tokens.Evaluate(sizes);
   const std::string list = monitor::ListNameOf(*record);
   const auto least = absl::c_min_element(record->lengths);
-  const bool fits = tokens.ok() && *tokens <= *least;
-  if (fits) {
+  const bool is_known = tokens.ok() && *tokens >= 0;  // a file may have any formula
+  if (is_known && *tokens <= *least) {
     for (int64_t& length : record->lengths) length -= static_cast<int64_t>(*tokens);
     return;
   }
   problems->push_back(
-      tokens.ok() ? absl::StrCat(list, ": sample ", least - record->lengths.begin() + 1, " has ",
-                                 Plural(*least, "token"), ", and its image ",
-                                 Int128ToString(*tokens), ": no utilisation of this step")
-                  : absl::StrCat(list,
-                                 " has the tokens of images too, and nothing tells how many: "
-                                 "no utilisation of this step"));
+      is_known ? absl::StrCat(list, ": sample ", least - record->lengths.begin() + 1, " has ",
+                              Plural(*least, "token"), ", and its image ", Int128ToString(*tokens),
+                              ": no utilisation of this step")
+               : absl::StrCat(list,
+                              " has the tokens of images too, and nothing tells how many: "
+                              "no utilisation of this step"));
   record->lengths.clear();
   record->faulty.insert("lengths");
 }
