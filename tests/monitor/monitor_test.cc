@@ -351,6 +351,28 @@ TEST(MonitorTest, AnyNumberOfImages) {
   }
 }
 
+// A packed row of 10 + 6 tokens, 4 of each sample those of an image: texts of 6 and 2.
+TEST(MonitorTest, ImagesOfOneSizeInAPackedRow) {
+  const std::tuple<const char*, const char*, double> cases[] = {{"4", "[0, 10, 16]", 36 + 4},
+                                                                {"4", "[0, 3, 16]", 0},
+                                                                {"-4", "[0, 10, 16]", 0},
+                                                                {"width", "[0, 10, 16]", 0}};
+  for (const auto& [tokens, row, flops] : cases) {
+    StepWork work;
+    work.flops = *ParseExpr("batch*seq^2");
+    work.batch = "batch";
+    work.sequences = {"seq"};
+    work.image_tokens = *ParseExpr(tokens);
+    Monitor monitor(work, {.every = 1, .devices = 1, .peak = 1});
+    std::vector<std::string> problems;
+    const StepRecord record = **StepLog().Read(
+        absl::StrCat(R"({"step": 2, "step_seconds": 1, "cu_seqlens": )", row, "}"));
+    const std::optional<MonitorPoint> point = monitor.Take(record, &problems).value();
+    EXPECT_EQ(point && point->mfu ? *point->flops_per_second : 0, flops) << tokens << " " << row;
+    EXPECT_EQ(problems.empty(), flops > 0) << tokens << " " << row;
+  }
+}
+
 // What a run does once, here a mask of patches, is not that of an image of 9 x 9, which none is.
 TEST(MonitorTest, SeveralImagesOfOtherShapes) {
   StepWork work;
