@@ -856,7 +856,8 @@ class CheckAtARevision(unittest.TestCase):
         self.assertIn(f"'{gone}': no temporary folder", self.run_in("check", "exports/sd", "--git", "HEAD", "--max", "flops=+0%", TMPDIR=gone).stderr)
         waiting, filled = os.path.join(self.root, "git"), os.path.join(self.root, "filled")
         with open(waiting, "w", encoding="utf-8") as file:
-            file.write(f'#!/bin/sh\nrm -f {filled}\ncase "$*" in *--batch*) : >{filled}; exec sleep 60;; esac\nexec {shutil.which("git")} "$@"\n')
+            # The PATH that git gets leads nowhere.
+            file.write(f'#!/bin/sh\ncase "$*" in *--batch*) : >{filled}; exec {shutil.which("sleep")} 60;; esac\nexec {shutil.which("git")} "$@"\n')
         os.chmod(waiting, 0o755)
         environment = {**os.environ, "TMPDIR": self.temporary, "PATH": f"{self.root}:{os.environ['PATH']}"}
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -864,6 +865,7 @@ class CheckAtARevision(unittest.TestCase):
                 continue
             with subprocess.Popen([PROGRAM, "diff", "--git", "HEAD", "exports/sd"], cwd=self.repository, env=environment, start_new_session=True) as process:
                 while not os.path.exists(filled):
+                    self.assertIsNone(process.poll())
                     time.sleep(0.01)
                 self.assertEqual(len(os.listdir(self.temporary)), 1)
                 os.killpg(process.pid, number)
