@@ -356,6 +356,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/monitor/monitor_formats.cc
   src/monitor/record_sizes.cc
   src/monitor/running_totals.cc
+  src/monitor/sample_flops.cc
   src/monitor/step_conflicts.cc
   src/monitor/step_items.cc
   src/monitor/step_log.cc

@@ -14,10 +14,8 @@
 #include "src/monitor/monitor.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -25,16 +23,13 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 #include "fmt/format.h"
 #include "src/base/quote.h"
 #include "src/base/setting.h"
 #include "src/base/status_macros.h"
 #include "src/hardware/utilisation.h"
-#include "src/monitor/image_work.h"
 #include "src/monitor/record_sizes.h"
 #include "src/render/format.h"
-#include "src/symbolic/sample_sum.h"
 #include "src/symbolic/symbol_name.h"
 
 namespace onnxflops {
@@ -196,6 +191,18 @@ void Monitor::ReadDevices(const StepRecord& record, std::vector<std::string>* pr
   if (*record.devices > 1) Tell(absl::StrCat(says, ": so many devices share a step"), problems);
 }
 
+void Monitor::ReadFrames(StepRecord* record, std::vector<std::string>* problems) {
+  const auto bound = work_.bindings.find(work_.audio.symbol);
+  const auto given = record->sizes.find(BareName(work_.audio.symbol));
+  const bool is_other = work_.audio.chunk > 0 && bound != work_.bindings.end() &&
+                        given != record->sizes.end() && given->second != bound->second;
+  if (!is_other) return;
+  Tell(absl::StrCat(Escaped(given->first), " is not read: the model runs chunks of ", bound->second,
+                    ", and audio, a list, tells how many a step has"),
+       problems);
+  record->sizes.erase(given);
+}
+
 // How many copies of the model share a batch: each is on as many devices as it is split over.
 int64_t Monitor::CopiesOf(const StepRecord& record, std::vector<std::string>* problems) {
   if (record.copies) return *record.copies;
@@ -330,12 +337,14 @@ void Monitor::CompareRates(const StepRecord& record, const Items& items, double 
         problems);
   };
   compare("steps_per_second", record.steps_per_second, absl::int128(1));
-  // Of audio in chunks, the log may count the recordings.
-  const auto recordings = static_cast<double>(record.audio.size());
-  const bool is_of_recordings =
-      record.samples_per_second &&
-      monitor::IsNear(*record.samples_per_second * step_seconds, recordings);
-  if (!is_of_recordings) compare("samples_per_second", record.samples_per_second, items.samples);
+  // Of audio in chunks, the log may count the recordings, and of packed samples the rows.
+  const auto is_of = [&](absl::int128 samples) {
+    return record.samples_per_second &&
+           monitor::IsNear(*record.samples_per_second * step_seconds, static_cast<double>(samples));
+  };
+  const bool is_of_batch =
+      is_of(std::ssize(record.audio)) || is_of(monitor::SamplesOf(record).value_or(0));
+  if (!is_of_batch) compare("samples_per_second", record.samples_per_second, items.samples);
   compare("tokens_per_second", record.tokens_per_second, items.tokens);
   CompareTokens(record, items, problems);
 }
@@ -363,6 +372,7 @@ void Monitor::CompareTokens(const StepRecord& record, const Items& items,
   }
   // Of other models, the tokens may be those of a part.
   const bool is_text = work_.sequences.size() <= 1 && work_.image_tokens.is_zero();
+  if (!work_.image_tokens.is_zero() && IsMaskSum(record)) return;  // WrongTokens tells
   if (!is_more && (!is_text || !HasRectangle(record))) return;
   Compare("tokens", tokens, places,
           absl::StrCat(text, "batch x length = ", sum,
@@ -392,7 +402,7 @@ int64_t Monitor::Measure(const StepRecord& record, double* seconds,
     return 1;
   }
   if (!record.time) {
-    if (const std::optional<double> by_rate = SecondsByRate(record)) {
+    if (const std::optional<double> by_rate = SecondsByRate(record, problems)) {
       *seconds = *by_rate;
       return 1;
     }
@@ -423,165 +433,31 @@ int64_t Monitor::Measure(const StepRecord& record, double* seconds,
 }
 
 // The step time of a line that has no time, but a rate of steps, samples or tokens.
-std::optional<double> Monitor::SecondsByRate(const StepRecord& record) const {
+// A rate of samples is one of what the log calls its batch.
+std::optional<double> Monitor::SecondsByRate(const StepRecord& record,
+                                             std::vector<std::string>* problems) {
   Bindings sizes = work_.bindings;
-  std::vector<std::string> problems;  // Add reports them
-  FlopsOf(record, &sizes, &problems);
+  std::vector<std::string> others;  // Add reports them
+  FlopsOf(record, &sizes, &others);
   const Items items = ItemsOf(record, sizes);
   const auto seconds = [](const std::optional<absl::int128>& of,
                           const std::optional<double>& rate) {
     return of && *of > 0 && rate ? std::optional(static_cast<double>(*of) / *rate) : std::nullopt;
   };
   if (const auto found = seconds(absl::int128(1), record.steps_per_second)) return found;
-  if (const auto found = seconds(items.samples, record.samples_per_second)) return found;
+  std::optional<absl::int128> samples = items.samples;
+  if (samples && monitor::SamplesOf(record)) samples = *monitor::SamplesOf(record);
+  if (const auto found = seconds(samples, record.samples_per_second)) {
+    const auto listed = std::ssize(record.audio);
+    if (listed > 0 && *samples != listed) {
+      Tell(absl::StrCat(monitor::NameOf(record, "samples_per_second"),
+                        " is read as one of chunks of audio: a batch of ", listed,
+                        " would make it one of recordings"),
+           problems);
+    }
+    return found;
+  }
   return seconds(items.tokens, record.tokens_per_second);
-}
-
-// The lists of the samples' sizes, by their symbols in `sizes`; empty, with a problem, if they do
-// not fit the model or each other.
-std::vector<std::vector<int64_t>> Monitor::ColumnsOf(const StepRecord& record,
-                                                     const std::vector<std::string>& lengths,
-                                                     SampleSizes* sizes,
-                                                     std::vector<std::string>* problems) const {
-  const bool has_grids = !record.grids[0].empty();
-  const std::vector<std::string> open = work_.flops.Symbols();
-  const auto is_open = [&](const std::string& symbol) {
-    return std::find(open.begin(), open.end(), symbol) != open.end();
-  };
-  std::vector<std::vector<int64_t>> columns;
-  const auto refuse = [&](absl::string_view why) {
-    problems->push_back(absl::StrCat(why, ": no utilisation of this step"));
-    return std::vector<std::vector<int64_t>>();
-  };
-  const bool has_lists = has_grids || !record.audio.empty();
-  if (work_.batch.empty() || !is_open(work_.batch) || (lengths.size() != 1 && !has_lists)) {
-    return refuse(
-        "the model has no open batch and one open length that the lengths of samples could be of");
-  }
-  if (!record.lengths.empty()) {
-    if (lengths.size() != 1) {
-      return refuse("the model has no open length that the lengths of samples could be of");
-    }
-    sizes->symbols.push_back(lengths[0]);
-    columns.push_back(record.lengths);
-  }
-  for (size_t axis = 0; has_grids && axis < record.grids.size(); ++axis) {
-    const std::string symbol = kGridSymbols[axis];
-    if (!is_open(symbol)) return refuse(absl::StrCat("grid_thw: the model has no open ", symbol));
-    if (!columns.empty() && columns[0].size() != record.grids[axis].size()) {
-      return refuse(absl::StrCat(Plural(std::ssize(columns[0]), "length"), " and ",
-                                 Plural(std::ssize(record.grids[axis]), "image"),
-                                 " in grid_thw: each sample has one"));
-    }
-    sizes->symbols.push_back(symbol);
-    columns.push_back(record.grids[axis]);
-  }
-  if (const std::string wrong = WrongGrid(record.grids, work_.multiples); !wrong.empty())
-    return refuse(wrong);
-  if (record.audio.empty()) return columns;
-  absl::StatusOr<AudioRows> rows = RowsOfAudio(work_.audio, record.audio);
-  if (!rows.ok()) return refuse(rows.status().message());
-  if (record.packed && work_.audio.chunk > 0) {
-    return refuse("each chunk of audio is a row of its own, and cu_seqlens are those of one row");
-  }
-  if (!columns.empty() && columns[0].size() != rows->frames.size()) {
-    return refuse(absl::StrCat("audio: ", Plural(std::ssize(rows->frames), "row"), " of ",
-                               Plural(std::ssize(record.audio), "sample"), ", and ",
-                               Plural(std::ssize(columns[0]), "length"),
-                               ": each row has a text of its own"));
-  }
-  sizes->symbols.push_back(work_.audio.symbol);
-  columns.push_back(std::move(rows->frames));
-  return columns;
-}
-
-// Of samples that have any number of images each: `flops` has no other sizes.
-std::optional<absl::int128> Monitor::FlopsOfImages(const StepRecord& record, const Expr& flops,
-                                                   std::vector<std::string>* problems) const {
-  const auto refuse = [&](absl::string_view why) {
-    problems->push_back(absl::StrCat(why, ": no utilisation of this step"));
-    return std::nullopt;
-  };
-  if (work_.image_tokens.is_zero() || work_.sequences.size() != 1) {
-    return refuse("grid_thw: this model has one image in each sample");
-  }
-  const std::string& length = work_.sequences[0];
-  std::vector<int64_t> rows = record.lengths;
-  const std::vector<int64_t>& counts = record.image_counts;
-  if (rows.empty()) {
-    const std::string name = BareName(length);
-    std::optional<int64_t> same = monitor::SizeNamed(record, {name});
-    if (!same) same = monitor::LengthOf(record);
-    if (!same) return refuse(monitor::Missing(record, name));
-    rows.assign(counts.size(), *same);
-  }
-  if (rows.size() != counts.size()) {
-    return refuse(absl::StrCat(Plural(std::ssize(rows), "length"), ", and images of ",
-                               Plural(std::ssize(counts), "sample"), " in grid_thw"));
-  }
-  if (const std::string wrong = WrongGrid(record.grids, work_.multiples); !wrong.empty())
-    return refuse(wrong);
-  const absl::StatusOr<std::vector<int64_t>> tokens =
-      TokensOfImages(work_.image_tokens, record.grids);
-  if (!tokens.ok()) return refuse(tokens.status().message());
-  size_t image = 0;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    for (int64_t k = 0; k < counts[i]; ++k) rows[i] += (*tokens)[image++];
-    if (rows[i] < 1) return refuse(absl::StrCat("sample ", i + 1, " has no tokens"));
-  }
-  const absl::StatusOr<Expr> sum = ::onnxflops::FlopsOfImages(
-      {flops, work_.batch, length, work_.image_tokens}, rows, record.grids, record.packed);
-  if (!sum.ok()) return refuse(sum.status().message());
-  if (sum->is_literal()) return sum->literal();
-  return refuse(sum->error() != nullptr ? absl::StrCat("the sum over samples ", sum->error())
-                                        : monitor::Missing(record, BareName(sum->Symbols()[0])));
-}
-
-// The sum over samples of different lengths and images; nullopt if the model does not have an open
-// batch and exactly one matching open length, or other sizes are missing.
-std::optional<absl::int128> Monitor::FlopsOfSamples(const StepRecord& record,
-                                                    std::vector<std::string>* problems) const {
-  if (const std::string bound = BoundSizeOf(record); !bound.empty()) {
-    problems->push_back(absl::StrCat(bound, ": no utilisation of this step"));
-    return std::nullopt;
-  }
-  const std::vector<std::string> symbols = work_.flops.Symbols();
-  SampleSizes sizes = {.count = work_.batch, .packed = record.packed};
-  Bindings others;
-  for (const auto& [name, size] : record.sizes) others[FileSymbol(name)] = size;
-  std::vector<std::string> lengths;
-  for (const std::string& sequence : work_.sequences) {
-    const bool is_open = std::find(symbols.begin(), symbols.end(), sequence) != symbols.end();
-    // A single length is that of the samples: beside them, seq is that of the padded batch.
-    const bool is_theirs = work_.sequences.size() == 1 && !record.lengths.empty();
-    if (is_theirs) others.erase(sequence);
-    if (is_open && !others.contains(sequence)) lengths.push_back(sequence);
-  }
-  if (!record.image_counts.empty()) {
-    others.erase(work_.batch);
-    if (work_.sequences.size() == 1) others.erase(work_.sequences[0]);
-    return FlopsOfImages(record, work_.flops.Substitute(others), problems);
-  }
-  const std::vector<std::vector<int64_t>> columns = ColumnsOf(record, lengths, &sizes, problems);
-  if (columns.empty()) return std::nullopt;
-  const std::optional<int64_t> length = monitor::LengthOf(record);
-  if (record.lengths.empty() && length) {
-    for (const std::string& sequence : lengths) others[sequence] = *length;
-  }
-  others.erase(work_.batch);
-  sizes.SetRows(columns);
-  const bool is_joint = !record.packed && !record.lengths.empty() && record.has_images();
-  if (is_joint && !work_.image_tokens.is_zero()) {
-    absl::StatusOr<std::vector<int64_t>> tokens = sizes.ByRow(work_.image_tokens);
-    if (tokens.ok()) sizes.Join(0, work_.image_tokens.Symbols(), *std::move(tokens));
-  }
-  const Expr flops = SampleSum(std::move(sizes)).Of(work_.flops.Substitute(others));
-  if (flops.is_literal()) return flops.literal();
-  problems->push_back(flops.error() != nullptr
-                          ? absl::StrCat("the sum over samples ", flops.error())
-                          : absl::StrCat(monitor::Missing(record, BareName(flops.Symbols()[0])),
-                                         ": no utilisation of this step"));
-  return std::nullopt;
 }
 
 std::optional<absl::int128> Monitor::FlopsOf(const StepRecord& record, Bindings* sizes,
@@ -725,11 +601,12 @@ absl::StatusOr<std::optional<MonitorPoint>> Monitor::Take(const StepRecord& give
   StepRecord record = given;
   line_ = record.line;
   RETURN_IF_ERROR(ReadRanks(&record, problems));
+  ReadFrames(&record, problems);
   RETURN_IF_ERROR(CheckSizes(work_, record));
   for (const std::string& note : record.notes) Tell(note, problems);
   problems->insert(problems->end(), record.faults.begin(), record.faults.end());
   CompareNames(&record, problems);
-  TakeOutImages(&record, problems);
+  ReadRows(&record, problems);
   CheckLengths(&record, problems);
   if (record.is_summary) return TakeSummary(std::move(record), problems);
   if (record.pause_seconds) pause_ += *record.pause_seconds;

@@ -34,8 +34,10 @@ namespace onnxflops {
 struct StepWork {
   Expr flops;                          // forward and backward
   std::vector<std::string> sequences;  // symbols of inputs that are a number of tokens
-  std::string batch;                   // symbol of the batch, or ""
-  Bindings bindings;                   // sizes that are the same at every step
+  // Those that are as long as another one unless they are given, as texts of T5: {theirs, its}.
+  std::vector<std::pair<std::string, std::string>> followers;
+  std::string batch;  // symbol of the batch, or ""
+  Bindings bindings;  // sizes that are the same at every step
   AudioWork audio;
   Expr image_tokens;   // of an image in the decoder, by its sizes; 0 if unknown
   Bindings multiples;  // what sizes of images are multiples of
@@ -151,9 +153,13 @@ class Monitor {
   // Why no step has this size, or "".
   std::string RefusalOf(const std::string& symbol, int64_t size) const;
   // cu_seqlens are of all tokens in a row, and `lengths` of the texts.
+  void ReadRows(StepRecord* record, std::vector<std::string>* problems) const;
   void TakeOutImages(StepRecord* record, std::vector<std::string>* problems) const;
   void TakeOutEqualImages(StepRecord* record, std::vector<std::string>* problems) const;
   std::string WrongAudio(const StepRecord& record) const;
+  std::string WrongImageSizes(const StepRecord& record) const;
+  // Frames of a log beside a model that takes chunks: the call does not fix these.
+  void ReadFrames(StepRecord* record, std::vector<std::string>* problems);
   // One fact may have several names in a log.
   void CompareNames(StepRecord* record, std::vector<std::string>* problems);
   // Takes out what cannot be true together, and tells doubts.
@@ -185,13 +191,14 @@ class Monitor {
                                               const std::vector<std::string>& lengths,
                                               SampleSizes* sizes,
                                               std::vector<std::string>* problems) const;
+  std::vector<std::string> TakeFollowers(std::vector<std::string>* lengths) const;
   int64_t BatchOfTokens(const StepRecord& record, Bindings* sizes) const;
   std::optional<absl::int128> PartOfSample(absl::int128 flops, int64_t tokens, int64_t lacks,
                                            Bindings sizes) const;
   int64_t CopiesOf(const StepRecord& record, std::vector<std::string>* problems);
   Items ItemsOf(const StepRecord& record, const Bindings& sizes) const;
   Items ItemsBesideAudio(const StepRecord& record, const Bindings& sizes) const;
-  std::optional<double> SecondsByRate(const StepRecord& record) const;
+  std::optional<double> SecondsByRate(const StepRecord& record, std::vector<std::string>* problems);
   std::optional<absl::int128> ForSamples(absl::int128 flops, const std::optional<int64_t>& samples,
                                          std::vector<std::string>* problems) const;
   MonitorPoint MakePoint();

@@ -67,6 +67,12 @@ std::string WrongBatch(const StepRecord& record) {
                       is_part ? ": it should have those of all devices and runs of the step" : "");
 }
 
+std::string ZeroBatch(const StepRecord& record) {
+  if (SamplesOf(record) != 0) return "";
+  const std::string name = NameOf(record, "samples");
+  return absl::StrCat(name.empty() ? "batch" : name, " is 0");
+}
+
 // Samples that are longer than the rows of the batch.
 std::string WrongLength(const StepRecord& record, const std::optional<int64_t>& length) {
   if (record.lengths.empty() || !length) return "";
@@ -154,6 +160,26 @@ std::string Monitor::WrongAudio(const StepRecord& record) const {
                       monitor::BatchNameOf(record), " is ", *batch);
 }
 
+// Sizes that no image of the model has, and those of all images beside others of each.
+std::string Monitor::WrongImageSizes(const StepRecord& record) const {
+  for (const auto& [symbol, of] : work_.multiples) {
+    const auto size = record.sizes.find(BareName(symbol));
+    if (size == record.sizes.end() || (size->second > 0 && size->second % of == 0)) continue;
+    return absl::StrCat(Escaped(size->first), " is ", size->second, ", which is no multiple of ",
+                        of);
+  }
+  for (size_t axis = 0; axis < record.grids.size(); ++axis) {
+    const auto size = record.sizes.find(BareName(kGridSymbols[axis]));
+    if (size == record.sizes.end() || !record.has_images()) continue;
+    const auto other =
+        absl::c_find_if(record.grids[axis], [&](int64_t side) { return side != size->second; });
+    if (other == record.grids[axis].end()) continue;
+    return absl::StrCat(Escaped(size->first), " is ", size->second,
+                        ", and an image of grid_thw has ", *other);
+  }
+  return "";
+}
+
 // Of a model with images of one size, which the log need not name.
 void Monitor::TakeOutEqualImages(StepRecord* record, std::vector<std::string>* problems) const {
   Bindings sizes = work_.bindings;
@@ -173,6 +199,17 @@ void Monitor::TakeOutEqualImages(StepRecord* record, std::vector<std::string>* p
                : absl::StrCat(list,
                               " has the tokens of images too, and nothing tells how many: "
                               "no utilisation of this step"));
+  record->lengths.clear();
+  record->faulty.insert("lengths");
+}
+
+void Monitor::ReadRows(StepRecord* record, std::vector<std::string>* problems) const {
+  std::vector<int64_t> all;
+  if (!record->texts.empty()) all = record->lengths;
+  TakeOutImages(record, problems);
+  const std::vector<int64_t>& texts = record->texts;
+  if (texts.empty() || record->lengths.empty() || texts == record->lengths || texts == all) return;
+  problems->push_back(absl::StrCat(monitor::kDifferentSamples, ": no utilisation of this step"));
   record->lengths.clear();
   record->faulty.insert("lengths");
 }
@@ -231,14 +268,20 @@ void Monitor::CheckTogether(StepRecord* record, std::vector<std::string>* proble
   // A total that does not grow counts nothing.
   if (record->tokens == 0 && !record->names.contains("tokens")) record->tokens.reset();
   for (const std::string& wrong :
-       {monitor::WrongBatch(*record), WrongAudio(*record),
-        monitor::WrongLength(*record, RowLengthOf(*record)), WrongTokens(*record)}) {
+       {monitor::ZeroBatch(*record), monitor::WrongBatch(*record), WrongAudio(*record),
+        WrongImageSizes(*record), monitor::WrongLength(*record, RowLengthOf(*record)),
+        WrongTokens(*record)}) {
     if (wrong.empty()) continue;
     problems->push_back(absl::StrCat(wrong, ": no utilisation of this step"));
     record->faulty.insert("sizes");
     return;
   }
-  const std::optional<int64_t> listed = monitor::ListedSamples(*record);
+  for (const char* const symbol : kGridSymbols) {  // those of all images, which the list repeats
+    if (record->has_images()) record->sizes.erase(BareName(symbol));
+  }
+  const bool has_audio = !record->audio.empty();
+  const std::optional<int64_t> listed =
+      has_audio ? std::ssize(record->audio) : monitor::ListedSamples(*record);
   if (!listed || monitor::SamplesOf(*record)) return;
   std::vector<std::string> ignored;
   const int64_t copies = CopiesOf(*record, &ignored);
@@ -247,7 +290,7 @@ void Monitor::CheckTogether(StepRecord* record, std::vector<std::string>* proble
   const std::string parts =
       absl::StrCat(copies, copies == options_.devices ? " devices" : " copies of the model",
                    runs > 1 ? absl::StrCat(" x ", runs, " runs") : "");
-  const std::string name = monitor::ListNameOf(*record);
+  const std::string name = has_audio ? "audio" : monitor::ListNameOf(*record);
   Tell(absl::int128(*listed) < absl::int128(copies) * runs
            ? absl::StrCat(name, " has fewer samples than ", parts,
                           ": it is read as that of the whole step, and may be that of one part")
@@ -282,14 +325,18 @@ std::optional<absl::int128> Monitor::PlacesOf(const StepRecord& record, const It
       for (int64_t k = 0; k < count && image < images->size(); ++k) rows[i] += (*images)[image++];
     }
   }
+  // Images of one size that the log need not name.
+  const absl::int128 same = record.has_images() || record.packed || rows.empty()
+                                ? 0
+                                : items.images.value_or(0) / std::ssize(rows);
   const std::optional<int64_t> length = record.has_images() ? std::nullopt : RowLengthOf(record);
   if (record.packed) {
     const std::optional<int64_t> batch = monitor::SamplesOf(record);
     const bool is_rows = length && batch && (*batch == 1 || *batch < std::ssize(rows));
     return is_rows ? monitor::Times(*batch, *length) : items.tokens;
   }
-  return monitor::Times(std::ssize(rows),
-                        length.value_or(*std::max_element(rows.begin(), rows.end())));
+  const absl::int128 of_row = length.value_or(*std::max_element(rows.begin(), rows.end()));
+  return monitor::Times(std::ssize(rows), of_row + same);
 }
 
 }  // namespace onnxflops

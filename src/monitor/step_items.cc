@@ -11,6 +11,7 @@
 #include "src/monitor/image_work.h"
 #include "src/monitor/monitor.h"
 #include "src/monitor/record_sizes.h"
+#include "src/symbolic/symbol_name.h"
 
 namespace onnxflops {
 
@@ -94,7 +95,9 @@ void Monitor::AddImagesTo(const StepRecord& record, const Bindings& sizes, Items
     const bool right = tokens.ok() && WrongGrid(record.grids, work_.multiples).empty();
     if (right) images = std::accumulate(tokens->begin(), tokens->end(), absl::int128(0));
   } else if (items->samples) {
-    const absl::StatusOr<absl::int128> of_one = work_.image_tokens.Evaluate(sizes);
+    Bindings all = sizes;
+    for (const auto& [name, size] : record.sizes) all[FileSymbol(name)] = size;
+    const absl::StatusOr<absl::int128> of_one = work_.image_tokens.Evaluate(all);
     if (of_one.ok()) images = monitor::Times(*of_one, *items->samples);
   }
   if (!images) {

@@ -183,6 +183,12 @@ std::string FaultOfLengths(const LogField& field, bool packed) {
                         ", and no list of lengths, as ", quote, form, quote);
   }
   if (packed && field.other_item == 0) return absl::StrCat(field.name, " does not go up from 0");
+  const bool is_nested = field.other_item > 0 && field.json != nullptr &&
+                         (*field.json)[field.other_item - 1].is_array();
+  if (is_nested) {
+    return absl::StrCat(field.name, ": item ", field.other_item,
+                        " is a list: the samples of a step are one list of whole numbers");
+  }
   const auto low =
       std::find_if(field.list.begin(), field.list.end(), [](int64_t length) { return length < 1; });
   const size_t item = low == field.list.end() ? field.other_item
@@ -195,7 +201,6 @@ std::string FaultOfLengths(const LogField& field, bool packed) {
 // The lengths of samples, or where each begins in a packed row and the last one ends.
 void TakeLengths(const LogField& field, bool packed, StepRecord* record) {
   std::vector<int64_t> lengths = field.list;
-  const bool has_other = !record->lengths.empty();
   if (packed && !lengths.empty()) {
     const bool from_0 = lengths[0] == 0;
     std::adjacent_difference(lengths.begin(), lengths.end(), lengths.begin());
@@ -207,11 +212,13 @@ void TakeLengths(const LogField& field, bool packed, StepRecord* record) {
     record->faults.push_back(FaultOfLengths(field, packed));
     return;
   }
-  if (has_other && record->lengths != lengths) {
-    record->faults.emplace_back("lengths and cu_seqlens are of different samples");
+  const bool has_other = !record->lengths.empty();
+  if (has_other && record->lengths.size() != lengths.size()) {
+    record->faults.emplace_back(kDifferentSamples);
     return;
   }
-  record->lengths = std::move(lengths);
+  if (has_other) record->texts = packed ? record->lengths : lengths;
+  if (!has_other || packed) record->lengths = std::move(lengths);
   record->packed = record->packed || packed;
 }
 
@@ -578,6 +585,7 @@ void ClearFaulty(StepRecord* record) {
   if (faulty.erase("image_counts") > 0) faulty.insert("grid_thw");
   if (faulty.contains("lengths")) {
     record->lengths.clear();
+    record->texts.clear();
     record->packed = false;
   }
   if (faulty.contains("grid_thw")) {
@@ -692,6 +700,8 @@ StepRecord StepLog::RecordOf(const std::vector<LogField>& fields) {
     } else if (fields[i].number || fields[i].is_nan) {
       record.no_sizes[fields[i].name] =
           fields[i].number ? absl::StrCat(*fields[i].number) : std::string("NaN or infinite");
+    } else if (fields[i].json != nullptr && fields[i].json->is_array()) {
+      record.no_sizes[fields[i].name] = "a list";
     }
   }
   bool of_training = false;  // a rate over the whole training

@@ -32,6 +32,10 @@
 
 namespace onnxflops {
 
+namespace monitor {
+inline constexpr char kDifferentSamples[] = "lengths and cu_seqlens are of different samples";
+}  // namespace monitor
+
 struct StepRecord {
   int64_t line = 0;  // of the log
   std::optional<int64_t> step;
@@ -45,6 +49,8 @@ struct StepRecord {
   // The length of each sample of the step, if the log lists them; this overrides other fields.
   std::vector<int64_t> lengths;
   bool packed = false;  // the samples share one row
+  // Beside cu_seqlens, `lengths` of the line: those of the texts, if the model takes images.
+  std::vector<int64_t> texts;
   // Frames, height and width in patches of each sample's image or clip: three lists.
   std::array<std::vector<int64_t>, 3> grids;
   std::vector<int64_t> image_counts;  // how many of them each sample has; empty for one each

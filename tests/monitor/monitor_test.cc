@@ -202,7 +202,12 @@ TEST(MonitorTest, ListsInAllForms) {
       {absl::StrCat(kStep, R"("lengths": [1, 2], "cu_seqlens": [0, 1, 3]})"),
        "lengths is read as that of the whole step, on 2 devices;1 1.5 0;"},
       {absl::StrCat(kStep, R"("lengths": [1, 2], "cu_seqlens": [0, 2, 3]})"),
+       "lengths and cu_seqlens are of different samples: no utilisation of this step;1 -1 -1;"},
+      {absl::StrCat(kStep, R"("lengths": [1, 2], "cu_seqlens": [0, 3]})"),
        "lengths and cu_seqlens are of different samples;1 -1 -1;"},
+      {absl::StrCat(kStep, R"("cu_seqlens": [[0, 3], [0, 2]]})"),
+       "cu_seqlens: item 1 is a list: the samples of a step are one list of whole numbers;"
+       "1 -1 -1;"},
       {absl::StrCat(kStep, R"("lengths": [0, 4], "batch": 2, "seq": 4})"),
        "lengths: sample 1 is no whole number of 1 or more;1 -1 -1;"},
       {absl::StrCat(kStep, R"("batch": -2, "seq": 1})"),

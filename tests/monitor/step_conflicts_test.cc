@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -155,6 +156,82 @@ TEST(StepConflictsTest, ARowHasTheTokensOfItsImages) {
        {row + R"("grid_thw": [[[1, 4, 8]], []])", "", 100 + 36, 16},
        {row + R"("grid_thw": [[1, 4, 8], [1, 6, 6]])",
         "cu_seqlens: sample 2 has 6 tokens, and its images have 9: no utilisation of this step"}});
+}
+
+// Beside it, lengths are those of the texts, or the same as it says.
+TEST(StepConflictsTest, LengthsBesideARow) {
+  const std::string row = R"("cu_seqlens": [0, 10, 16], "grid_thw": [[1, 4, 8], [1, 6, 2]], )";
+  ExpectLines(ImageWork(),
+              {{row + R"("lengths": [2, 3])", "", 100 + 36, 16},
+               {row + R"("lengths": [10, 6])", "", 100 + 36, 16},
+               {row + R"("lengths": [3, 2])",
+                "lengths and cu_seqlens are of different samples: no utilisation of this step"}});
+}
+
+TEST(StepConflictsTest, SizesOfImages) {
+  StepWork work = ImageWork();
+  work.multiples = {{"grid_h", 2}, {"grid_w", 2}};
+  const std::string texts = R"("lengths": [2, 3], "grid_t": 1, "grid_w": 8, )";
+  ExpectLines(work,
+              {{texts + R"("grid_h": 4)", "", 100 + 121, 21},
+               {texts + R"("grid_h": 4, "grid_thw": [[1, 4, 8], [1, 4, 8]])", "", 100 + 121, 21},
+               {texts + R"("grid_h": 4, "grid_thw": [[1, 4, 8], [1, 6, 8]])",
+                "grid_h is 4, and an image of grid_thw has 6: no utilisation of this step"},
+               {texts + R"("grid_h": 5)",
+                "grid_h is 5, which is no multiple of 2: no utilisation of this step"},
+               {R"("batch": 0, "seq": 3, "grid_t": 1, "grid_h": 4, "grid_w": 8)",
+                "batch is 0: no utilisation of this step"},
+               {R"("lengths": [2, 3], "grid_t": 1, "grid_h": [4, 6], "grid_w": 8)",
+                "grid_h is a list, which is no size: no utilisation of this step"}});
+}
+
+// 10 and 11 of the 2 x 11 tokens of rows in which each image has 8.
+TEST(StepConflictsTest, PaddingBesideImagesOfOneSize) {
+  Monitor monitor(ImageWork(), {.every = 1, .devices = 1, .peak = 1});
+  std::vector<std::string> problems;
+  const StepRecord record = **StepLog().Read(
+      R"({"step": 1, "step_seconds": 1, "lengths": [2, 3], "grid_t": 1, "grid_h": 4, "grid_w": 8})");
+  EXPECT_EQ(monitor.Take(record, &problems).value()->padding, 1 - 21.0 / 22);
+}
+
+// Texts that follow, as those of T5, are as long as the others unless they are given. In a row,
+// each sample has one: 1 + 2 * 3 * 4 + ... of each, and the square of what stands in the row once.
+TEST(StepConflictsTest, TwoLengthsInASample) {
+  StepWork work;
+  work.flops = *ParseExpr("batch*seq*decoder_seq + decoder_seq^2");
+  work.batch = "batch";
+  work.sequences = {"seq", "decoder_seq"};
+  work.followers = {{"decoder_seq", "seq"}};
+  ExpectLines(work, {{R"("lengths": [5, 3])", "", 25 + 9 + 25, 8},
+                     {R"("lengths": [5, 3], "decoder_seq": 4)", "", 20 + 12 + 16, 8},
+                     {R"("cu_seqlens": [0, 5, 8])", "", 25 + 9 + 25 + 9, 8},
+                     {R"("cu_seqlens": [0, 5, 8], "decoder_seq": 4)", "", 20 + 12 + 16 + 16, 8}});
+}
+
+// A rate of samples is one of what the line calls its batch: 2 recordings, or 3 chunks of them.
+TEST(StepConflictsTest, ARateOfRecordings) {
+  StepWork work;
+  work.flops = ParseExpr("10*batch*frames")->Substitute({{"frames", 30}});
+  work.batch = "batch";
+  work.bindings = {{"frames", 30}};
+  work.audio = {.symbol = "frames", .chunk = 30, .per_second = 1};
+  const std::string audio = R"({"step": 1, "samples_per_second": 1, "audio": [50, 20], )";
+  const std::tuple<const char*, double, const char*> cases[] = {
+      {R"("batch": 2})", 2, ""},
+      {R"("x": 1})", 3,
+       "samples_per_second is read as one of chunks of audio: a batch of 2 would make it one of "
+       "recordings"},
+      {R"("batch": 2, "frames": 50})", 2,
+       "frames is not read: the model runs chunks of 30, and audio, a list, tells how many a step "
+       "has"}};
+  for (const auto& [rest, seconds, problem] : cases) {
+    Monitor monitor(work, {.every = 1, .devices = 1, .peak = 1});
+    std::vector<std::string> problems;
+    const auto point = monitor.Take(**StepLog().Read(audio + rest), &problems).value();
+    ASSERT_TRUE(point) << rest;
+    EXPECT_EQ(point->step_time, seconds) << rest;
+    EXPECT_EQ(problems.empty() ? "" : problems[0], problem) << rest;
+  }
 }
 
 // A file tells no end of its positions, and fails beyond it.

@@ -225,6 +225,9 @@ absl::StatusOr<StepWork> WorkOf(const Model& model, CountOptions options) {
   work.batch = sizes.batch;
   work.fixed_batch = sizes.batch_size;
   work.sequences = sizes.lengths;
+  for (const auto& [follower, leader] : FollowedDims(*model)) {
+    work.followers.emplace_back(follower, leader);
+  }
   work.fixed_length = sizes.length;
   work.audio = AudioOf(*model, report, work.batch);
   if (sizes.lengths.size() == 1) {
