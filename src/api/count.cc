@@ -197,10 +197,14 @@ absl::Status RefuseWithSamples(const Model& model, const CountOptions& options) 
             ": {fit} looks for a size, and the samples have theirs: leave out one of both")));
   }
   if (layout == Samples::Layout::kRows) return absl::OkStatus();
-  return absl::UnimplementedError(absl::StrCat(
-      Escaped(model->path), ": what packed samples hold in memory depends on the kernel of their ",
-      "attention; that of one row of all tokens, ", Setting("packed-as-row", kOn),
-      ", is at least as much, if the model has positions for so many"));
+  const std::string why =
+      absl::StrCat(Escaped(model->path),
+                   ": what packed samples hold in memory depends on the kernel of their attention");
+  return absl::UnimplementedError(
+      TakesTextAlone(*model)
+          ? absl::StrCat(why, "; that of one row of all tokens, ", Setting("packed-as-row", kOn),
+                         ", is at least as much, if the model has positions for so many")
+          : why);
 }
 
 bool HasDifferentImages(const SampleSizes& samples) {

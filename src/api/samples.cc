@@ -78,6 +78,15 @@ std::string PlaceText(const Samples::Origin* origin, absl::string_view item, siz
   return absl::StrCat(place, item, " ", index + 1, ": ");
 }
 
+// The first input of images or audio; null if there is none.
+const Value* FindMediaInput(const ModelData& model) {
+  for (const ValueId id : model.graphs[0].inputs) {
+    const Value& value = model.value(id);
+    if (!value.initializer && !report::ModalityOfInput(value.name).empty()) return &value;
+  }
+  return nullptr;
+}
+
 class SampleFinder {
  public:
   SampleFinder(const ModelData& model, Bindings* dims)
@@ -101,14 +110,13 @@ class SampleFinder {
     origin_ = OriginOf(samples, Samples::kAudio);
     RETURN_IF_ERROR(AddAudioSizes(samples));
     if (columns_.empty()) return absl::InvalidArgumentError("there are no samples");
-    if (HasImageParts() || samples.layout != Samples::Layout::kRows) {
-      RETURN_IF_ERROR(AddLengthsOfAll());
-    }
+    sizes_.packed = samples.layout != Samples::Layout::kRows;
+    if (HasImageParts() || sizes_.packed) RETURN_IF_ERROR(AddSizesOfAll());
     if (samples.layout == Samples::Layout::kOneRow) RETURN_IF_ERROR(CheckTextAlone());
+    if (sizes_.packed) RETURN_IF_ERROR(CheckPacked());
     AddFollowing();
     RETURN_IF_ERROR(CheckPositions());
     RETURN_IF_ERROR(CheckMultiples());
-    sizes_.packed = samples.layout != Samples::Layout::kRows;
     RETURN_IF_ERROR(FindCount());
     sizes_.SetRows(columns_);
     SetChunkRows();
@@ -121,13 +129,13 @@ class SampleFinder {
     return !SizesOfImage(model_, 1, 1).empty() || !PixelDims(model_).empty();
   }
 
-  // A length that all samples share. Beside images, texts of one length are padded like others; in
-  // a packed row, each sample has one.
-  absl::Status AddLengthsOfAll() {
+  // A size that all samples share. Beside images, texts of one length are padded like others; in a
+  // packed row, each sample has a text, a cache and an image of its own.
+  absl::Status AddSizesOfAll() {
     origin_ = nullptr;
-    for (const std::string& symbol : inputs_.lengths) {
+    for (const std::string& symbol : sizes_.packed ? open_ : inputs_.lengths) {
       const auto given = dims_.find(symbol);
-      if (given == dims_.end() || symbol == inputs_.batch) continue;
+      if (given == dims_.end() || symbol == inputs_.batch || IsOtherBatch(symbol)) continue;
       std::vector<int64_t> sizes(columns_[0].size(), given->second);
       dims_.erase(given);
       RETURN_IF_ERROR(Add(symbol, std::move(sizes)));
@@ -412,11 +420,7 @@ class SampleFinder {
   // Every chunk is a row, as long as the others: the model computes on its padding too.
   absl::Status AddChunks(const AudioChunks& chunks, const std::vector<int64_t>& frames,
                          Samples::Layout layout) {
-    if (layout != Samples::Layout::kRows) {
-      return absl::InvalidArgumentError(WithSettings(
-          "each chunk of audio is a row of its own: leave out {packed on}, {packed-as-row on} and "
-          "{cu-seqlens}"));
-    }
+    if (layout != Samples::Layout::kRows) return NoRowOfChunks();
     sizes_.chunks = SampleSizes::Chunks();
     sizes_.chunks->symbol = std::string(chunks.symbol);
     sizes_.chunks->samples = static_cast<int64_t>(frames.size());
@@ -498,16 +502,32 @@ class SampleFinder {
     return absl::OkStatus();
   }
 
-  // A row as one sequence has no place for images and audio, which run apart.
-  absl::Status CheckTextAlone() const {
-    for (const ValueId id : model_.graphs[0].inputs) {
-      const Value& value = model_.value(id);
-      if (value.initializer || report::ModalityOfInput(value.name).empty()) continue;
-      return absl::InvalidArgumentError(
-          absl::StrCat(WithSettings("{packed-as-row on} is for models that take text alone, and "),
-                       Escaped(value.name), " is an input of images or audio"));
+  // Each sample in a row has its own sizes, so that none is left open, or assumed, for the row.
+  absl::Status CheckPacked() const {
+    if (AudioChunksOf(model_)) return NoRowOfChunks();
+    for (const std::string& symbol : Unbound(inputs_.lengths)) {
+      if (absl::c_linear_search(sizes_.symbols, symbol)) continue;
+      const std::string shown = Escaped(QuotedSymbol(symbol));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "each sample in the row has a size ", shown, ", and none is given: ",
+          Setting("dim", absl::StrCat(Escaped(BareName(symbol)), "=N")), " is one of all samples"));
     }
     return absl::OkStatus();
+  }
+
+  static absl::Status NoRowOfChunks() {
+    return absl::InvalidArgumentError(WithSettings(
+        "each chunk of audio is a row of its own: leave out {packed on}, {packed-as-row on} and "
+        "{cu-seqlens}"));
+  }
+
+  // A row as one sequence has no place for images and audio, which run apart.
+  absl::Status CheckTextAlone() const {
+    const Value* const media = FindMediaInput(model_);
+    if (media == nullptr) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat(WithSettings("{packed-as-row on} is for models that take text alone, and "),
+                     Escaped(media->name), " is an input of images or audio"));
   }
 
   absl::Status FindCount() {
@@ -564,6 +584,8 @@ std::string PlaceOfRow(const Samples& samples, const SampleSizes& sizes, size_t 
   }
   return typed;
 }
+
+bool TakesTextAlone(const ModelData& model) { return FindMediaInput(model) == nullptr; }
 
 absl::StatusOr<SampleSizes> FindSamples(const ModelData& model, const Samples& samples,
                                         Bindings* dims) {

@@ -69,6 +69,9 @@ absl::Status AddGridThw(absl::string_view text, Samples* samples);
 // The length of each sample's audio: "1250,3000,4700" are frames, "12.5s,30s,47s" seconds.
 absl::Status AddAudio(absl::string_view text, Samples* samples);
 
+// False for a model with inputs of images or audio.
+bool TakesTextAlone(const ModelData& model);
+
 // The samples by the model's symbols. If the model takes audio in chunks, each chunk is a sample,
 // with lengths of its own. `dims`: bound sizes; the number of samples is removed from
 // them. Errors: InvalidArgument for lists of different lengths, lengths below 1 or above the

@@ -326,6 +326,7 @@ std::vector<std::string> SampleTexts(const SamplesReport& samples, bool lower_bo
     absl::StrAppend(&sum, ", ", size.symbol, " ", range, " (", GroupedDigits(size.sum), " in all)");
   }
   if (samples.as_row) absl::StrAppend(&sum, ", in a row that attention takes as one sequence");
+  if (samples.packed && !samples.has_rectangle) absl::StrAppend(&sum, ", packed into one row");
   texts.push_back(std::move(sum));
   if (samples.chunks) texts.push_back(ChunkText(samples, lower_bound));
   const double waste = samples.Waste();
@@ -371,7 +372,12 @@ void WriteSamples(const SamplesReport& samples, bool lower_bound, JsonWriter* js
     for (const auto& [name, amount] : {std::pair<const char*, const Expr&>("flops", work.flops),
                                        {"macs", work.macs},
                                        {"training_flops", work.training_flops}}) {
-      json->Key(name).Quantity(amount, is_known && HasFigure(amount, lower_bound));
+      json->Key(name);
+      if (is_known) {
+        json->Quantity(amount, HasFigure(amount, lower_bound));
+      } else {
+        json->Null();
+      }
     }
     json->EndObject();
   };
@@ -381,9 +387,10 @@ void WriteSamples(const SamplesReport& samples, bool lower_bound, JsonWriter* js
     if (absl::string_view(key) == "rectangle") {
       json->Key("sizes").BeginObject(kOneLine);
       for (const auto& [symbol, size] : samples.rectangle_sizes) {
-        if (!samples.row_tokens || symbol == samples.count) json->Key(symbol).Int(size);
+        if (is_known && (!samples.row_tokens || symbol == samples.count))
+          json->Key(symbol).Int(size);
       }
-      if (samples.row_tokens) json->Key("tokens").Int(*samples.row_tokens);
+      if (is_known && samples.row_tokens) json->Key("tokens").Int(*samples.row_tokens);
       json->EndObject();
     }
     write_amounts(work, is_known);
