@@ -94,14 +94,16 @@ absl::Status CheckSizes(const StepWork& work, const StepRecord& record) {
     if (given == record.sizes.end()) continue;
     RETURN_IF_ERROR(CheckBound(symbol, given->second, work.bindings));
   }
-  RETURN_IF_ERROR(CheckBound(work.batch, monitor::SamplesOf(record), work.bindings));
+  const std::optional<int64_t> samples = monitor::SamplesOf(record);
+  const bool has_batch = samples && *samples > 0;  // no batch of 0 runs
+  if (has_batch) RETURN_IF_ERROR(CheckBound(work.batch, samples, work.bindings));
   for (const std::string& length : work.sequences) {
     RETURN_IF_ERROR(CheckBound(length, monitor::LengthOf(record), work.bindings));
   }
   RETURN_IF_ERROR(monitor::CheckFixed("seq", monitor::LengthOf(record), work.fixed_length,
                                       "export the model with an open seq"));
-  if (work.per_sample) return absl::OkStatus();
-  return monitor::CheckFixed("batch", monitor::SamplesOf(record), work.fixed_batch,
+  if (work.per_sample || !has_batch) return absl::OkStatus();
+  return monitor::CheckFixed("batch", samples, work.fixed_batch,
                              WithSettings("{at-batch batch} opens it, or {per-sample on} counts "
                                           "its FLOPs for each sample"));
 }
@@ -165,8 +167,7 @@ std::string Monitor::RefusalOf(const std::string& symbol, int64_t size) const {
 void Monitor::CheckLengths(StepRecord* record, std::vector<std::string>* problems) {
   const std::vector<int64_t>& lengths = record->lengths;
   for (const std::string& symbol : work_.sequences) {
-    const bool is_theirs = work_.sequences.size() == 1 || !record->sizes.contains(BareName(symbol));
-    if (lengths.empty() || !is_theirs) continue;
+    if (!HasLengths(*record, symbol)) continue;
     const auto largest = std::max_element(lengths.begin(), lengths.end());
     const std::string why = RefusalOf(symbol, *largest);
     if (why.empty()) continue;

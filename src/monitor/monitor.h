@@ -168,7 +168,12 @@ class Monitor {
   // "--dim seq=100 is given, and ...": of a size that each sample has itself; "" without one.
   std::string BoundSizeOf(const StepRecord& record) const;
   static bool IsMaskSum(const StepRecord& record);
-  // Of the padded batch, where the model has one open length.
+  // Whether the list of a line is of this sequence.
+  bool HasLengths(const StepRecord& record, const std::string& sequence) const;
+  // True for a sequence that others follow.
+  bool IsLeader(const std::string& sequence) const;
+  std::string WrongSequence(const StepRecord& record) const;
+  // Of the padded batch, where the model has one open length that the others follow.
   std::optional<int64_t> RowLengthOf(const StepRecord& record) const;
   // True if batch and length are known without the tokens of the step.
   bool HasRectangle(const StepRecord& record) const;
@@ -191,6 +196,7 @@ class Monitor {
                                               const std::vector<std::string>& lengths,
                                               SampleSizes* sizes,
                                               std::vector<std::string>* problems) const;
+  std::vector<std::pair<std::string, int64_t>> TakeSizesOfEach(Bindings* others) const;
   std::vector<std::string> TakeFollowers(std::vector<std::string>* lengths) const;
   int64_t BatchOfTokens(const StepRecord& record, Bindings* sizes) const;
   std::optional<absl::int128> PartOfSample(absl::int128 flops, int64_t tokens, int64_t lacks,

@@ -59,12 +59,12 @@ std::vector<std::vector<int64_t>> Monitor::ColumnsOf(const StepRecord& record,
   }
   if (const std::string wrong = WrongGrid(record.grids, work_.multiples); !wrong.empty())
     return refuse(wrong);
-  if (record.audio.empty()) return columns;
-  absl::StatusOr<AudioRows> rows = RowsOfAudio(work_.audio, record.audio);
-  if (!rows.ok()) return refuse(rows.status().message());
   if (record.packed && work_.audio.chunk > 0) {
     return refuse("each chunk of audio is a row of its own, and cu_seqlens are those of one row");
   }
+  if (record.audio.empty()) return columns;
+  absl::StatusOr<AudioRows> rows = RowsOfAudio(work_.audio, record.audio);
+  if (!rows.ok()) return refuse(rows.status().message());
   if (!columns.empty() && columns[0].size() != rows->frames.size()) {
     return refuse(absl::StrCat("audio: ", Plural(std::ssize(rows->frames), "row"), " of ",
                                Plural(std::ssize(record.audio), "sample"), ", and ",
@@ -130,6 +130,21 @@ std::vector<std::string> Monitor::TakeFollowers(std::vector<std::string>* length
   return following;
 }
 
+// Takes out sizes that are one of each sample in a packed row: another text, an image.
+std::vector<std::pair<std::string, int64_t>> Monitor::TakeSizesOfEach(Bindings* others) const {
+  std::vector<std::string> names = work_.image_tokens.Symbols();
+  names.insert(names.end(), work_.sequences.begin(), work_.sequences.end());
+  const std::vector<std::string> open = work_.flops.Symbols();
+  std::vector<std::pair<std::string, int64_t>> equal;
+  for (const std::string& symbol : names) {
+    const auto size = others->find(symbol);
+    if (size == others->end() || !absl::c_linear_search(open, symbol)) continue;
+    equal.emplace_back(symbol, size->second);
+    others->erase(size);
+  }
+  return equal;
+}
+
 // The sum over samples of different lengths and images; nullopt if the model does not have an open
 // batch and exactly one matching open length, or other sizes are missing.
 std::optional<absl::int128> Monitor::FlopsOfSamples(const StepRecord& record,
@@ -146,14 +161,11 @@ std::optional<absl::int128> Monitor::FlopsOfSamples(const StepRecord& record,
   std::vector<std::pair<std::string, int64_t>> equal;  // of each sample in a packed row
   for (const std::string& sequence : work_.sequences) {
     const bool is_open = std::find(symbols.begin(), symbols.end(), sequence) != symbols.end();
-    // A single length is that of the samples: beside them, seq is that of the padded batch.
-    const bool is_theirs = work_.sequences.size() == 1 && !record.lengths.empty();
-    if (is_theirs) others.erase(sequence);
+    // Beside lengths, seq is that of the padded batch.
+    if (IsLeader(sequence) && !record.lengths.empty()) others.erase(sequence);
     if (is_open && !others.contains(sequence)) lengths.push_back(sequence);
-    if (!is_open || !record.packed || !others.contains(sequence)) continue;
-    equal.emplace_back(sequence, others[sequence]);
-    others.erase(sequence);
   }
+  if (record.packed) equal = TakeSizesOfEach(&others);
   const std::vector<std::string> following = TakeFollowers(&lengths);
   if (!record.image_counts.empty()) {
     others.erase(work_.batch);

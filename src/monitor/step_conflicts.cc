@@ -94,9 +94,22 @@ std::string WrongLength(const StepRecord& record, const std::optional<int64_t>& 
 }  // namespace
 }  // namespace monitor
 
+bool Monitor::IsLeader(const std::string& sequence) const {
+  return work_.sequences.size() == 1 ||
+         absl::c_any_of(work_.followers, [&](const auto& pair) { return pair.second == sequence; });
+}
+
+// Without one that others follow, the one whose size the line leaves open.
+bool Monitor::HasLengths(const StepRecord& record, const std::string& sequence) const {
+  if (record.lengths.empty()) return false;
+  return IsLeader(sequence) || !record.sizes.contains(BareName(sequence));
+}
+
 std::optional<int64_t> Monitor::RowLengthOf(const StepRecord& record) const {
-  if (work_.sequences.size() != 1) return std::nullopt;
-  const std::string name = BareName(work_.sequences[0]);
+  const auto leader = absl::c_find_if(
+      work_.sequences, [&](const std::string& sequence) { return IsLeader(sequence); });
+  if (leader == work_.sequences.end()) return std::nullopt;
+  const std::string name = BareName(*leader);
   const std::optional<int64_t> found = monitor::SizeNamed(record, {name});
   return found ? found : monitor::LengthOf(record);
 }
@@ -113,12 +126,13 @@ std::string Monitor::WrongTokens(const StepRecord& record) const {
   if (!work_.batch.empty() && monitor::SamplesOf(record)) {
     sizes[work_.batch] = *monitor::SamplesOf(record);
   }
+  if (work_.sequences.size() > 1) return "";
   const std::optional<int64_t> length = RowLengthOf(record);
   if (length) sizes[work_.sequences[0]] = *length;
   StepRecord other = record;
   other.tokens.reset();
   const Items items = ItemsBesideAudio(other, sizes);
-  if (!items.tokens || work_.sequences.size() > 1) return "";
+  if (!items.tokens) return "";
   const bool has_lengths = !record.lengths.empty();
   const absl::int128 texts = *items.tokens - items.images.value_or(0);
   if (has_lengths ? tokens == *items.tokens || tokens == texts : tokens <= *items.tokens) return "";
@@ -158,6 +172,20 @@ std::string Monitor::WrongAudio(const StepRecord& record) const {
   if (!rows.ok() || *batch == std::ssize(rows->frames)) return "";
   return absl::StrCat("audio has ", Plural(std::ssize(record.audio), "sample"), ", and ",
                       monitor::BatchNameOf(record), " is ", *batch);
+}
+
+// A length of 0, or one of those that follow another length that is not read.
+std::string Monitor::WrongSequence(const StepRecord& record) const {
+  for (const std::string& sequence : work_.sequences) {
+    const std::string name = BareName(sequence);
+    if (record.sizes.contains(name) && record.sizes.at(name) == 0) {
+      return absl::StrCat(Escaped(name), " is 0");
+    }
+    if (!IsLeader(sequence) && record.no_sizes.contains(name)) {
+      return monitor::Missing(record, name);
+    }
+  }
+  return monitor::LengthOf(record) == 0 ? "the length of the batch is 0" : "";
 }
 
 // Sizes that no image of the model has, and those of all images beside others of each.
@@ -268,9 +296,9 @@ void Monitor::CheckTogether(StepRecord* record, std::vector<std::string>* proble
   // A total that does not grow counts nothing.
   if (record->tokens == 0 && !record->names.contains("tokens")) record->tokens.reset();
   for (const std::string& wrong :
-       {monitor::ZeroBatch(*record), monitor::WrongBatch(*record), WrongAudio(*record),
-        WrongImageSizes(*record), monitor::WrongLength(*record, RowLengthOf(*record)),
-        WrongTokens(*record)}) {
+       {monitor::ZeroBatch(*record), WrongSequence(*record), monitor::WrongBatch(*record),
+        WrongAudio(*record), WrongImageSizes(*record),
+        monitor::WrongLength(*record, RowLengthOf(*record)), WrongTokens(*record)}) {
     if (wrong.empty()) continue;
     problems->push_back(absl::StrCat(wrong, ": no utilisation of this step"));
     record->faulty.insert("sizes");

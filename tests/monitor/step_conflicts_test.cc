@@ -181,6 +181,8 @@ TEST(StepConflictsTest, SizesOfImages) {
                 "grid_h is 5, which is no multiple of 2: no utilisation of this step"},
                {R"("batch": 0, "seq": 3, "grid_t": 1, "grid_h": 4, "grid_w": 8)",
                 "batch is 0: no utilisation of this step"},
+               {R"("batch": 2, "seq": 0, "grid_t": 1, "grid_h": 4, "grid_w": 8)",
+                "seq is 0: no utilisation of this step"},
                {R"("lengths": [2, 3], "grid_t": 1, "grid_h": [4, 6], "grid_w": 8)",
                 "grid_h is a list, which is no size: no utilisation of this step"}});
 }
@@ -205,7 +207,17 @@ TEST(StepConflictsTest, TwoLengthsInASample) {
   ExpectLines(work, {{R"("lengths": [5, 3])", "", 25 + 9 + 25, 8},
                      {R"("lengths": [5, 3], "decoder_seq": 4)", "", 20 + 12 + 16, 8},
                      {R"("cu_seqlens": [0, 5, 8])", "", 25 + 9 + 25 + 9, 8},
-                     {R"("cu_seqlens": [0, 5, 8], "decoder_seq": 4)", "", 20 + 12 + 16 + 16, 8}});
+                     {R"("cu_seqlens": [0, 5, 8], "decoder_seq": 4)", "", 20 + 12 + 16 + 16, 8},
+                     // Beside them, seq is that of the padded batch.
+                     {R"("lengths": [5, 3], "batch": 2, "seq": 6)", "", 25 + 9 + 25, 8},
+                     {R"("lengths": [5, 3], "seq": 6, "decoder_seq": 4)", "", 20 + 12 + 16, 8},
+                     {R"("lengths": [5, 3], "seq": 4)",
+                      "lengths: sample 1 has 5 tokens, and the length of the batch is 4: no "
+                      "utilisation of this step"},
+                     {R"("lengths": [5, 3], "decoder_seq": [4, 4])",
+                      "decoder_seq is a list, which is no size: no utilisation of this step"},
+                     {R"("lengths": [5, 3], "decoder_seq": 0)",
+                      "decoder_seq is 0: no utilisation of this step"}});
 }
 
 // A rate of samples is one of what the line calls its batch: 2 recordings, or 3 chunks of them.
