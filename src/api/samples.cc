@@ -113,7 +113,7 @@ class SampleFinder {
     sizes_.packed = samples.layout != Samples::Layout::kRows;
     if (HasImageParts() || sizes_.packed) RETURN_IF_ERROR(AddSizesOfAll());
     if (samples.layout == Samples::Layout::kOneRow) RETURN_IF_ERROR(CheckTextAlone());
-    if (sizes_.packed) RETURN_IF_ERROR(CheckPacked());
+    if (sizes_.packed) RETURN_IF_ERROR(CheckPacked(samples.layout));
     AddFollowing();
     RETURN_IF_ERROR(CheckPositions());
     RETURN_IF_ERROR(CheckMultiples());
@@ -135,12 +135,28 @@ class SampleFinder {
     origin_ = nullptr;
     for (const std::string& symbol : sizes_.packed ? open_ : inputs_.lengths) {
       const auto given = dims_.find(symbol);
-      if (given == dims_.end() || symbol == inputs_.batch || IsOtherBatch(symbol)) continue;
+      if (given == dims_.end() || symbol == inputs_.batch) continue;
+      if (sizes_.packed && !IsOfSample(symbol)) continue;
       std::vector<int64_t> sizes(columns_[0].size(), given->second);
       dims_.erase(given);
       RETURN_IF_ERROR(Add(symbol, std::move(sizes)));
     }
     return absl::OkStatus();
+  }
+
+  // A text, a cache or an image. A mask may be that of the whole row.
+  bool IsOfSample(const std::string& symbol) const {
+    return !IsOtherBatch(symbol) && absl::c_any_of(model_.graphs[0].inputs, [&](ValueId id) {
+      const Value& value = model_.value(id);
+      if (value.initializer || value.declared == nullptr) return false;
+      const bool is_text =
+          absl::c_linear_search(inputs_.lengths, symbol) && !absl::StrContains(value.name, "mask");
+      return (is_text || absl::StartsWith(value.name, "past") ||
+              !report::ModalityOfInput(value.name).empty()) &&
+             absl::c_any_of(value.declared->dims, [&](const DeclaredDim& dim) {
+               return dim.size < 0 && !dim.name.empty() && FileSymbol(dim.name) == symbol;
+             });
+    });
   }
 
   static const Samples::Origin* OriginOf(const Samples& samples, const std::string& list) {
@@ -503,10 +519,16 @@ class SampleFinder {
   }
 
   // Each sample in a row has its own sizes, so that none is left open, or assumed, for the row.
-  absl::Status CheckPacked() const {
+  absl::Status CheckPacked(Samples::Layout layout) const {
     if (AudioChunksOf(model_)) return NoRowOfChunks();
-    for (const std::string& symbol : Unbound(inputs_.lengths)) {
-      if (absl::c_linear_search(sizes_.symbols, symbol)) continue;
+    const bool is_one = layout == Samples::Layout::kOneRow;
+    const SizesByDim stated = AssumedDims(model_);
+    for (const std::string& symbol : Unbound(is_one ? open_ : inputs_.lengths)) {
+      const auto is_stated = [&](const auto& dim) { return dim.first == symbol; };
+      if (absl::c_linear_search(sizes_.symbols, symbol) || !IsOfSample(symbol) ||
+          absl::c_any_of(stated, is_stated)) {
+        continue;
+      }
       const std::string shown = Escaped(QuotedSymbol(symbol));
       return absl::InvalidArgumentError(absl::StrCat(
           "each sample in the row has a size ", shown, ", and none is given: ",

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/btree_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
@@ -31,6 +32,7 @@
 #include "src/report/memory_at.h"
 #include "src/report/memory_rows.h"
 #include "src/report/redact.h"
+#include "src/symbolic/symbol_name.h"
 
 namespace onnxflops {
 namespace {
@@ -64,6 +66,12 @@ Bindings LargestOf(absl::Span<const SweptSymbol> swept) {
   return largest;
 }
 
+// Whether each sample in a row has a size of this name: the report has no symbol of it.
+bool IsOfSamples(const Report& report, const std::string& name) {
+  return report.samples && absl::c_any_of(report.samples->sizes,
+                                          [&](const auto& size) { return size.symbol == name; });
+}
+
 // True if the report's formulas give the same amounts as the count at these sizes. They may differ:
 // integers of the model that overflow are in no formula, and some sizes are known only once others
 // are numbers. With `for_rows`, an amount that stays open is not a difference.
@@ -89,7 +97,7 @@ absl::StatusOr<std::vector<std::string>> NamesIn(const Report& report,
                                                  absl::Span<const SweptSymbol> swept) {
   std::vector<std::string> names;
   for (const auto& [name, sizes] : swept) {
-    if (report.bindings.contains(name)) {
+    if (report.bindings.contains(name) || IsOfSamples(report, name)) {
       names.push_back(name);
       continue;
     }
@@ -258,7 +266,13 @@ absl::StatusOr<SweepReport> CountSweep(const Model& model, const CountOptions& o
   const Sweeper sweeper(model, options, convention);
   // A formula does not know which sizes a model takes. A count does.
   ASSIGN_OR_RETURN(const Report largest, sweeper.CountAt(LargestOf(swept)));
-  absl::StatusOr<Report> open = sweeper.CountAt({});
+  const auto of_samples = absl::c_find_if(
+      swept, [&](const SweptSymbol& symbol) { return IsOfSamples(largest, symbol.first); });
+  absl::StatusOr<Report> open =
+      of_samples == swept.end()
+          ? sweeper.CountAt({})
+          : absl::FailedPreconditionError(absl::StrCat("each sample in the row has a size ",
+                                                       Escaped(QuotedSymbol(of_samples->first))));
   absl::Status fault = open.status();
   if (open.ok() && !FormulasGive(*open, LargestOf(swept), largest.totals, rows.has_value())) {
     fault = absl::FailedPreconditionError("a count at the largest sizes differs from them");

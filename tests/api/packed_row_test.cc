@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -13,9 +14,12 @@
 #include "src/api/count.h"
 #include "src/api/load.h"
 #include "src/api/samples.h"
+#include "src/api/sweep.h"
 #include "src/family/family.h"
 #include "src/report/report.h"
 #include "src/report/writers.h"
+#include "src/sweep/sweep_report.h"
+#include "tests/model_text.h"
 
 namespace onnxflops::packed_row_test {
 namespace {
@@ -75,6 +79,38 @@ TEST(PackedRowTest, NoSizeOfARowIsAssumed) {
   }
   EXPECT_THAT(message("whisper", "", Samples::Layout::kPacked),
               HasSubstr("each chunk of audio is a row of its own"));
+}
+
+// What is no text, cache or image of a sample, as a mask, is that of the row.
+TEST(PackedRowTest, AMaskIsOfTheRow) {
+  const Model model = ModelFromText(
+      "g (int64[batch, seq] input_ids, int64[batch, mask_len] attention_mask, float[4, classes] w, "
+      "float[batch, 4] x) => (float[batch, classes] y, int64[batch, seq] z) "
+      "{ y = MatMul(x, w) z = Mul(input_ids, attention_mask) }",
+      17);
+  const auto layout = Samples::Layout::kOneRow;
+  CountOptions row;
+  row.bindings = {{"batch", 1}, {"seq", 12}, {"mask_len", 12}, {"classes", 10}};
+  const Totals whole = Count(model, row)->totals;
+  const Totals packed =
+      Count(model, Packed({5, 7}, "seq", {{"mask_len", 12}, {"classes", 10}}, layout))->totals;
+  EXPECT_EQ(packed.flops, whole.flops);
+  EXPECT_EQ(packed.int_ops, whole.int_ops);
+}
+
+// Each point of a sweep is counted: a row has no formula of a size that each sample has.
+TEST(PackedRowTest, ASweepIsItsCounts) {
+  const Model t5 = ModelOf("ragged.json", "t5");
+  for (const auto layout : {Samples::Layout::kPacked, Samples::Layout::kOneRow}) {
+    const SweepReport sweep = CountSweep(t5, Packed({5, 7}, "seq", {}, layout), "",
+                                         {{"decoder_seq", {3, 6}}}, std::nullopt, false)
+                                  .value();
+    for (size_t i = 0; i < 2; ++i) {
+      const int64_t size = i == 0 ? 3 : 6;
+      EXPECT_EQ(sweep.points[i].totals.flops,
+                Count(t5, Packed({5, 7}, "seq", {{"decoder_seq", size}}, layout))->totals.flops);
+    }
+  }
 }
 
 // Images run apart, so that no rectangle holds them.
