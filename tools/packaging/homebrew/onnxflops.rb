@@ -3,7 +3,7 @@ class Onnxflops < Formula
   desc "Counts the FLOPs of ONNX models from their graphs alone"
   homepage "https://onnxflops.invalid"
   url "https://onnxflops.invalid/releases/download/v1.0.0/onnxflops-1.0.0.tar.gz"
-  sha256 "6b6a086c97c6cf56ca76f82a1fa8d1ab7a312d0f56949b3c3aa7d97c50ad69cc"
+  sha256 "9cf60a16bac5367a06f51667893238bd606a16d1bcb19e07c6cfd32c24f0a285"
   license "Apache-2.0"
 
   depends_on "cmake" => :build

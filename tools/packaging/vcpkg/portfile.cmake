@@ -2,7 +2,7 @@
 vcpkg_download_distfile(ARCHIVE
   URLS "https://onnxflops.invalid/releases/download/v${VERSION}/onnxflops-${VERSION}.tar.gz"
   FILENAME "onnxflops-${VERSION}.tar.gz"
-  SHA512 c256e56a59a3772d338cabcf9c9be1b1d5725ab73a08b54f0fc92ebedcd908516c3b19f1e820ccf764a8e00aeade80a617528e38a78c7bb86f6397b29ecf0122)
+  SHA512 f32e5258606c365c700f4e6783107a1b16b65b84e8c06a53a359c081204a830d651052a0e2a33a3d433a3fd28a64ae0ad411057c394ecb79770eecc1369a7ec7)
 vcpkg_extract_source_archive(SOURCE_PATH ARCHIVE "${ARCHIVE}")
 file(REMOVE_RECURSE "${SOURCE_PATH}/third_party")  # the libraries are vcpkg's own
 vcpkg_cmake_configure(SOURCE_PATH "${SOURCE_PATH}" OPTIONS -DONNXFLOPS_STATIC_PROGRAM=OFF)
