@@ -436,7 +436,11 @@ class SampleFinder {
   // Every chunk is a row, as long as the others: the model computes on its padding too.
   absl::Status AddChunks(const AudioChunks& chunks, const std::vector<int64_t>& frames,
                          Samples::Layout layout) {
-    if (layout != Samples::Layout::kRows) return NoRowOfChunks();
+    if (layout != Samples::Layout::kRows) {
+      return absl::InvalidArgumentError(WithSettings(
+          "each chunk of audio is a row of its own: leave out {packed on}, {packed-as-row on} and "
+          "{cu-seqlens}"));
+    }
     sizes_.chunks = SampleSizes::Chunks();
     sizes_.chunks->symbol = std::string(chunks.symbol);
     sizes_.chunks->samples = static_cast<int64_t>(frames.size());
@@ -520,7 +524,6 @@ class SampleFinder {
 
   // Each sample in a row has its own sizes, so that none is left open, or assumed, for the row.
   absl::Status CheckPacked(Samples::Layout layout) const {
-    if (AudioChunksOf(model_)) return NoRowOfChunks();
     const bool is_one = layout == Samples::Layout::kOneRow;
     const SizesByDim stated = AssumedDims(model_);
     for (const std::string& symbol : Unbound(is_one ? open_ : inputs_.lengths)) {
@@ -535,12 +538,6 @@ class SampleFinder {
           Setting("dim", absl::StrCat(Escaped(BareName(symbol)), "=N")), " is one of all samples"));
     }
     return absl::OkStatus();
-  }
-
-  static absl::Status NoRowOfChunks() {
-    return absl::InvalidArgumentError(WithSettings(
-        "each chunk of audio is a row of its own: leave out {packed on}, {packed-as-row on} and "
-        "{cu-seqlens}"));
   }
 
   // A row as one sequence has no place for images and audio, which run apart.

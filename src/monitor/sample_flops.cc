@@ -59,12 +59,12 @@ std::vector<std::vector<int64_t>> Monitor::ColumnsOf(const StepRecord& record,
   }
   if (const std::string wrong = WrongGrid(record.grids, work_.multiples); !wrong.empty())
     return refuse(wrong);
-  if (record.packed && work_.audio.chunk > 0) {
-    return refuse("each chunk of audio is a row of its own, and cu_seqlens are those of one row");
-  }
   if (record.audio.empty()) return columns;
   absl::StatusOr<AudioRows> rows = RowsOfAudio(work_.audio, record.audio);
   if (!rows.ok()) return refuse(rows.status().message());
+  if (record.packed && work_.audio.chunk > 0) {
+    return refuse("each chunk of audio is a row of its own, and cu_seqlens are those of one row");
+  }
   if (!columns.empty() && columns[0].size() != rows->frames.size()) {
     return refuse(absl::StrCat("audio: ", Plural(std::ssize(rows->frames), "row"), " of ",
                                Plural(std::ssize(record.audio), "sample"), ", and ",
