@@ -67,9 +67,10 @@ Bindings LargestOf(absl::Span<const SweptSymbol> swept) {
 }
 
 // Whether each sample in a row has a size of this name: the report has no symbol of it.
-bool IsOfSamples(const Report& report, const std::string& name) {
-  return report.samples && absl::c_any_of(report.samples->sizes,
-                                          [&](const auto& size) { return size.symbol == name; });
+bool IsInPackedRow(const Report& report, const std::string& name) {
+  return report.samples && report.samples->packed &&
+         absl::c_any_of(report.samples->sizes,
+                        [&](const auto& size) { return size.symbol == name; });
 }
 
 // True if the report's formulas give the same amounts as the count at these sizes. They may differ:
@@ -97,7 +98,7 @@ absl::StatusOr<std::vector<std::string>> NamesIn(const Report& report,
                                                  absl::Span<const SweptSymbol> swept) {
   std::vector<std::string> names;
   for (const auto& [name, sizes] : swept) {
-    if (report.bindings.contains(name) || IsOfSamples(report, name)) {
+    if (report.bindings.contains(name) || IsInPackedRow(report, name)) {
       names.push_back(name);
       continue;
     }
@@ -267,7 +268,7 @@ absl::StatusOr<SweepReport> CountSweep(const Model& model, const CountOptions& o
   // A formula does not know which sizes a model takes. A count does.
   ASSIGN_OR_RETURN(const Report largest, sweeper.CountAt(LargestOf(swept)));
   const auto of_samples = absl::c_find_if(
-      swept, [&](const SweptSymbol& symbol) { return IsOfSamples(largest, symbol.first); });
+      swept, [&](const SweptSymbol& symbol) { return IsInPackedRow(largest, symbol.first); });
   absl::StatusOr<Report> open =
       of_samples == swept.end()
           ? sweeper.CountAt({})

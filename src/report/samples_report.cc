@@ -299,6 +299,33 @@ void WriteSizes(const std::vector<SamplesReport::Size>& sizes, JsonWriter* json)
   json->EndObject();
 }
 
+void WriteWork(const SamplesReport::Work& work, bool lower_bound, JsonWriter* json) {
+  for (const auto& [name, amount] : {std::pair<const char*, const Expr&>("flops", work.flops),
+                                     {"macs", work.macs},
+                                     {"training_flops", work.training_flops}}) {
+    json->Key(name).Quantity(amount, HasFigure(amount, lower_bound));
+  }
+}
+
+// Without sizes and figures where there is none.
+void WriteRectangle(const SamplesReport& samples, bool lower_bound, JsonWriter* json) {
+  json->Key("rectangle").BeginObject(kOneLine);
+  json->Key("sizes").BeginObject(kOneLine);
+  if (samples.has_rectangle) {
+    for (const auto& [symbol, size] : samples.rectangle_sizes) {
+      if (!samples.row_tokens || symbol == samples.count) json->Key(symbol).Int(size);
+    }
+    if (samples.row_tokens) json->Key("tokens").Int(*samples.row_tokens);
+  }
+  json->EndObject();
+  if (samples.has_rectangle) {
+    WriteWork(samples.rectangle, lower_bound, json);
+  } else {
+    for (const char* const name : {"flops", "macs", "training_flops"}) json->Key(name).Null();
+  }
+  json->EndObject();
+}
+
 }  // namespace
 
 absl::string_view ModalityOfInput(absl::string_view name) {
@@ -368,34 +395,12 @@ void WriteSamples(const SamplesReport& samples, bool lower_bound, JsonWriter* js
   json->Key("count_symbol").String(samples.count);
   json->Key("layout").String(samples.as_row ? "row" : samples.packed ? "packed" : "rows");
   WriteSizes(samples.sizes, json);
-  const auto write_amounts = [&](const SamplesReport::Work& work, bool is_known) {
-    for (const auto& [name, amount] : {std::pair<const char*, const Expr&>("flops", work.flops),
-                                       {"macs", work.macs},
-                                       {"training_flops", work.training_flops}}) {
-      json->Key(name);
-      if (is_known) {
-        json->Quantity(amount, HasFigure(amount, lower_bound));
-      } else {
-        json->Null();
-      }
-    }
+  const auto write_work = [&](const char* key, const SamplesReport::Work& work) {
+    json->Key(key).BeginObject(kOneLine);
+    WriteWork(work, lower_bound, json);
     json->EndObject();
   };
-  const auto write_work = [&](const char* key, const SamplesReport::Work& work,
-                              bool is_known = true) {
-    json->Key(key).BeginObject(kOneLine);
-    if (absl::string_view(key) == "rectangle") {
-      json->Key("sizes").BeginObject(kOneLine);
-      for (const auto& [symbol, size] : samples.rectangle_sizes) {
-        if (is_known && (!samples.row_tokens || symbol == samples.count))
-          json->Key(symbol).Int(size);
-      }
-      if (is_known && samples.row_tokens) json->Key("tokens").Int(*samples.row_tokens);
-      json->EndObject();
-    }
-    write_amounts(work, is_known);
-  };
-  write_work("rectangle", samples.rectangle, samples.has_rectangle);
+  WriteRectangle(samples, lower_bound, json);
   write_work("one_by_one", samples.one_by_one);
   if (!samples.modalities.empty()) {
     json->Key("modalities").BeginArray();
@@ -405,7 +410,8 @@ void WriteSamples(const SamplesReport& samples, bool lower_bound, JsonWriter* js
       json->Key("sizes").BeginArray();
       for (const std::string& symbol : modality.sizes) json->String(symbol);
       json->EndArray();
-      write_amounts(modality.work, /*is_known=*/true);
+      WriteWork(modality.work, lower_bound, json);
+      json->EndObject();
     }
     json->EndArray();
   }

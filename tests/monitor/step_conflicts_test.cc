@@ -187,7 +187,7 @@ TEST(StepConflictsTest, SizesOfImages) {
                 "grid_h is a list, which is no size: no utilisation of this step"}});
 }
 
-// 10 and 11 of the 2 x 11 tokens of rows in which each image has 8.
+// Of rows of 11 tokens, 8 of them of an image, the samples have 10 and 11.
 TEST(StepConflictsTest, PaddingBesideImagesOfOneSize) {
   Monitor monitor(ImageWork(), {.every = 1, .devices = 1, .peak = 1});
   std::vector<std::string> problems;
@@ -196,8 +196,8 @@ TEST(StepConflictsTest, PaddingBesideImagesOfOneSize) {
   EXPECT_EQ(monitor.Take(record, &problems).value()->padding, 1 - 21.0 / 22);
 }
 
-// Texts that follow, as those of T5, are as long as the others unless they are given. In a row,
-// each sample has one: 1 + 2 * 3 * 4 + ... of each, and the square of what stands in the row once.
+// Texts that follow, as those of T5, are as long as the others unless they are given. Done once:
+// the square of the longest, and in a packed row the square of each.
 TEST(StepConflictsTest, TwoLengthsInASample) {
   StepWork work;
   work.flops = *ParseExpr("batch*seq*decoder_seq + decoder_seq^2");
