@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""What transformers executes for configurations: parameters, and forward FLOPs (2 x MACs) by module, by torch's FlopCounterMode.
+
+  python3 tools/export/family_truth.py tests/data/config/image_models.json ...      (torch 2.15.0, transformers 5.24.0, onnxflops)
+
+A file has its own cases: {"models": {NAME: {"config": CONFIG, "points": [{"dims": {"batch": 2, ...}}, ...]}}}. Each point gets its
+flops and the modules of its first layers, each model its parameters; what a file has already is made anew. Classes run as
+model_types.py runs them: on the device meta, or, if they read values, on the CPU; with eager attention and without a cache, on the
+inputs of from_config(), at the sizes of dims.
+"""
+import copy
+import json
+import os
+import re
+import sys
+import warnings
+
+warnings.filterwarnings("ignore")
+os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1")
+import torch
+import transformers
+from model_types import executed
+from onnxflops._config import build
+
+LAYERS = 2  # whose modules are kept
+
+
+def class_and_config(document):
+    kept = {key: value for key, value in copy.deepcopy(document).items() if key != "architectures"}
+    return getattr(transformers, document["architectures"][0]), transformers.AutoConfig.for_model(**kept)
+
+
+def point_of(document, dims):
+    cls, config = class_and_config(document)
+    counter = executed(cls, config, dims, macs=0)
+    root = cls.__name__
+    modules = {}
+    for path, counts in counter.get_flop_counts().items():
+        name = path[len(root) :].lstrip(".")
+        if path.startswith(root) and all(int(number) < LAYERS for number in re.findall(r"\.(\d+)", path)):
+            modules[name] = sum(counts.values())
+    return {"dims": dims, "flops": counter.get_total_flops(), "modules": modules}
+
+
+def main():
+    for path in sys.argv[1:]:
+        with open(path, encoding="utf-8") as file:
+            cases = json.load(file)["models"]
+        models = {}
+        for name, case in cases.items():
+            points = [point_of(case["config"], point["dims"]) for point in case["points"]]
+            parameters = sum(p.numel() for p in build(*class_and_config(case["config"])).parameters())
+            models[name] = {"config": case["config"], "parameters": parameters, "points": points}
+            print(name, models[name]["parameters"], [point["flops"] for point in points], flush=True)
+        how = f"tools/export/family_truth.py: torch {torch.__version__}, transformers {transformers.__version__}, FlopCounterMode on device meta or the CPU"
+        with open(path, "w", encoding="utf-8") as file:
+            lines = ",\n".join(f" {json.dumps(name)}: {json.dumps(model)}" for name, model in models.items())
+            file.write(f'{{"how": {json.dumps(how)}, "models": {{\n{lines}\n}}}}\n')
+
+
+if __name__ == "__main__":
+    main()
