@@ -99,6 +99,10 @@ std::vector<SymbolOrigin> FindSizesInside(const Report& report) {
   return inside;
 }
 
+std::string RaisedText(const Report& report) {
+  return absl::StrCat(KindsText(report.raised), " at the upper bound");
+}
+
 // "batch = 8", "seq = 128 (assumed)", "5 sizes that depend on data = 1 (assumed)"; assumed sizes
 // are never left out.
 std::vector<std::string> SizeTexts(const Report& report, bool hint = true) {
@@ -133,7 +137,7 @@ std::vector<std::string> SizeTexts(const Report& report, bool hint = true) {
     texts.push_back(absl::StrCat(absl::StrJoin(open, ", "), " (assumed", how, ")"));
   }
   if (!report.raised.empty()) {
-    texts.push_back(absl::StrCat(KindsText(report.raised), " at the upper bound"));
+    texts.push_back(RaisedText(report));
   }
   if (const std::string inside = SizesInsideText(report); !inside.empty()) {
     texts.push_back(absl::StrCat(inside, " = 1 (assumed)"));
@@ -497,6 +501,13 @@ bool HasNarrower(const Report& report, Precision precision) {
   });
 }
 
+const char* EstimateNote(const RooflineReport& roofline) {
+  return roofline.cache_bytes
+             ? "tensors between kernels go through memory, by the types in the file; the cache may "
+               "hold some"
+             : "tensors between kernels go through memory, by the types in the file";
+}
+
 // The bound on the time of a run and its cause, then estimates.
 void AddRoofline(const Report& report, const ViewOptions& options, const TotalTexts& texts,
                  std::vector<LabelledLine>* lines) {
@@ -538,11 +549,7 @@ void AddRoofline(const Report& report, const ViewOptions& options, const TotalTe
     line.texts.push_back(absl::StrCat(estimate(*roofline.fused_time_estimate),
                                       " with element-wise operators fused into their producers"));
   }
-  line.texts.emplace_back(
-      roofline.cache_bytes
-          ? "tensors between kernels go through memory, by the types in the file; the cache may "
-            "hold some"
-          : "tensors between kernels go through memory, by the types in the file");
+  line.texts.emplace_back(EstimateNote(roofline));
   line.texts.push_back(
       absl::StrCat("memory-bound below ", fmt::format("{:.4g}", roofline.ridge()), " FLOP/byte"));
   lines->push_back(std::move(line));
@@ -763,6 +770,13 @@ std::vector<std::string> InputTexts(const Report& report) { return InputLine(rep
 
 std::vector<LabelledLine> FixedLines(const Report& report) {
   std::vector<LabelledLine> lines;
+  if (!report.raised.empty()) lines.push_back({"sizes", {RaisedText(report)}});
+  if (report.part.empty()) {
+    for (const WeightCopy& likely : report.likely_copies) {
+      lines.push_back({"params", {LikelyCopyText(likely, "with", "")}});
+    }
+  }
+  if (report.roofline) lines.push_back({"estimate", {EstimateNote(*report.roofline)}});
   if (report.lora) lines.push_back(LoraLine(*report.lora, /*exact=*/false));
   for (const WeightCopy& tied : report.part.empty() ? report.tied : std::vector<WeightCopy>()) {
     lines.push_back({"tied", {TiedText(tied, /*exact=*/false)}});

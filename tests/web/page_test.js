@@ -206,10 +206,9 @@ async function documents() {
 }
 
 // What one answer of a pipeline costs.
-function eachOf({ totals, per, parameters }) {
+function eachOf({ totals, per, per_count: count }) {
   if (!per) return {};
-  const { value } = parameters.find((parameter) => parameter.name === per);
-  return Object.fromEntries(["flops", "macs"].map((key) => [`each_${key}`, String(BigInt(totals[key].expr) / BigInt(value))]));
+  return Object.fromEntries(["flops", "macs"].map((key) => [`each_${key}`, String(BigInt(totals[key].expr) / BigInt(count.expr))]));
 }
 // Times and rates of pipelines, which JSON has as decimals.
 function pipelineTimes(document, shown) {
@@ -695,11 +694,28 @@ async function folded() {
   }
 }
 
+// Where a size is missing, a page has no verdict; where a rule is not proven, the headline says so.
+async function verdicts() {
+  const page = await open(write("diff-open", "diff", "gpt2.onnx", "gpt-124m.onnx"));
+  const set = (value) => page.$eval("[data-size=seq]", (input, text) => { input.value = text; input.dispatchEvent(new Event("input")); }, value);
+  await set("x");
+  assert.match(await text(page, "p.verdict"), /is not known$/);
+  await set("99999999999999999999");
+  assert.match(await text(page, ".hint.bad"), /1 to 999,999,999,999,999,999/);
+  await set("128");
+  assert.match(await text(page, "p.verdict"), /^FLOPs \+/);
+  await close(page);
+  const check = await open(write("check-open", "check", "gpt2.onnx", "--max", "flops=9 GFLOP"));
+  assert.match(await text(check, "h1.verdict"), /1 not proven$/);
+  assert.deepStrictEqual(await check.$$eval("thead th", (list) => list.filter((title) => ["of the limit", "left"].includes(title.textContent)).length), 0);
+  await close(check);
+}
+
 (async () => {
   browser = await puppeteer.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
   try {
     const only = process.env.PAGE_TEST;
-    for (const test of [figures, documents, pipelines, keyboard, mouse, links, unfold, profile, counted, utilisation, members, narrow, looks, hostile, large, folded, accessibility]) {
+    for (const test of [figures, documents, pipelines, keyboard, mouse, links, unfold, profile, counted, utilisation, members, narrow, looks, hostile, large, folded, verdicts, accessibility]) {
       if (only && test.name !== only) continue;
       await test();
       console.log(`${test.name}: passed`);

@@ -77,12 +77,13 @@ function timeFigures(of) {
 // --fit: the largest size at which a run fits into the given memory.
 function fitFigures(fit) {
   if (!fit) return [];
-  return ["inference", "training"].filter((run) => fit[`${run}_at_most`] !== undefined).map((run) => {
+  const words = { training_cross_entropy: "training with loss cross_entropy" };
+  return ["inference", "training", "training_cross_entropy"].filter((run) => fit[`${run}_at_most`] !== undefined).map((run) => {
     const largest = fit[run] === undefined ? null : big(fit[run]);
     const known = fit[`${run}_at_most`] ? "atMost" : fit[`${run}_guessed`] ? "assumed" : "exact";
     const text = largest === null ? `any ${fit.symbol}` : largest === 0n ? "none" : knownText(known, `${fit.symbol} = ${digits(largest)}`);
-    const words = largest === 0n ? `${fit.symbol} = 1 is too large` : fit[`${run}_of_model`] ? "as much as the model takes" : "the largest that fits";
-    return [`Fits ${show(big(fit.bytes), "B")}: ${run}`, exactly(`memory.fit.${run}`, largest, text), words];
+    const how = largest === 0n ? `${fit.symbol} = 1 is too large` : fit[`${run}_of_model`] ? "as much as the model takes" : "the largest that fits";
+    return [`Fits ${show(big(fit.bytes), "B")}: ${words[run] || run}`, exactly(`memory.fit.${run}`, largest, text), how];
   });
 }
 
@@ -125,7 +126,7 @@ function rangeWords(of) {
     const ends = ["at least ", low ? end(`totals.${key}.at_least`, low) : "0", ` ${title}, `];
     return [...ends, high && !lower ? ["at most ", end(`totals.${key}.at_most`, high)] : "no upper bound is known", "; "];
   });
-  return h("p", { class: "lead" }, `Figures are at the sizes below, also for ${data.inside}: `, parts, data.range_notes.join("; "));
+  return h("p", { class: "lead" }, `Figures are at the sizes below. Of ${data.inside} nothing is known but what the fields say (1 unless set), whatever the other sizes are: `, parts, data.range_notes.join("; "));
 }
 
 // The operand types of multiplications, unless all are one floating-point type.
@@ -202,14 +203,14 @@ function memoryTables(memory, view) {
     const guess = "* a part is a guess, it may be more or less", step = memory.training_peak_in;
     box.replaceChildren(h("h2", { text: "Memory" }), figures([
       ["Weights", at("param_bytes"), null],
-      ["Peak of inference", at("inference_peak_bytes", memory.inference_peak_bytes, memory.unknown_sizes > 0), memory.at_node ? `at ${memory.at_node}` : null],
+      ["Peak of inference", at("inference_peak_bytes", memory.inference_peak_bytes, memory.unknown_sizes > 0), memory.at_node && asCounted ? `at ${memory.at_node}` : null],
       ["Kept for training", trained("training_saved_bytes", "training_saved_value", memory.unknown_saved > 0, memory.training_guessed),
         outside || (memory.training_guessed ? `activations; ${guess}` : "activations")],
       ["Gradients", at("gradient_bytes"), null],
       ["Optimizer", at("optimizer_bytes"), memory.optimizer],
       step ? ["Peak of a training step", trained("training_peak_bytes", "training_peak_value", memory.training_peak_lower_bound, memory.training_guessed),
-              outside || `in ${step}${memory.training_peak_at_node ? ` of ${memory.training_peak_at_node}` : ""}`] : null,
-    ]), alive.length === 0 ? "" : h("div", {}, h("h3", { text: `Alive at the peak${sizes ? `, at ${sizes}` : ""}` }),
+              outside || (asCounted ? `in ${step}${memory.training_peak_at_node ? ` of ${memory.training_peak_at_node}` : ""}` : null)] : null,
+    ]), alive.length === 0 ? "" : h("div", {}, h("h3", { text: `Alive at the peak${sizes ? `, which is that at ${sizes}` : ""}${asCounted ? "" : "; bytes at the sizes above"}` }),
       plainTable("Tensors alive at the peak", [["tensor"], ["type"], ["bytes", true]], alive, true)));
   };
   view.onchange(draw);

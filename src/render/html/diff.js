@@ -9,7 +9,9 @@ function diffPage(data) {
   const top = (tree) => {
     sized.sizes = tree.sizes;
     const changes = totalChanges(data, tree, sized);
-    return [h("p", { class: "verdict", text: changeWords(data, changes) }), figures(changes.map(changeFigure))];
+    const isMissing = [...sized.sizes.values()].includes(null);
+    const verdict = isMissing ? "A size is missing: the change is not known" : changeWords(data, changes);
+    return [h("p", { class: "verdict", text: verdict }), figures(changes.map(changeFigure))];
   };
   const notes = (data.notes || []).length === 0 ? null
     : h("section", {}, h("h2", { text: "Runs" }), h("ul", { class: "notes" }, data.notes.map((text) => h("li", {}, h("bdi", { text })))));

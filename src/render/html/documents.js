@@ -60,7 +60,7 @@ const kVerdicts = ["error", "failed", "not_proven", "allowed", "warned", "skippe
 
 function checkPage(data) {
   const rules = [...data.rules].sort((a, b) => kVerdicts.indexOf(a.verdict) - kVerdicts.indexOf(b.verdict));
-  const bad = rules.filter((rule) => !rule.passed).length;
+  const bad = rules.filter((rule) => !rule.passed).length, unproven = rules.filter((rule) => rule.verdict === "not_proven").length;
   const model = data.model || { path: plural(data.models.length, "model") };
   const bar = (rule) => {
     if (rule.limit_value === undefined || rule.actual_value === undefined || amountOf(rule.limit_value, rule.unit) <= 0n) return "";
@@ -78,11 +78,11 @@ function checkPage(data) {
     ["model", (rule) => fileName(rule.model)], ["rule", (rule) => rule.name], ["where", (rule) => rule.where || "model"],
     ["at", (rule) => rule.at], ["actual", (rule) => placed(rule, "actual"), true], ["limit", (rule) => placed(rule, "limit"), true], ["of the limit", bar],
     ["left", (rule) => rule.margin, true], ["detail", (rule) => rule.detail],
-  ].filter(([title]) => (title === "model" ? data.models : !["at", "detail"].includes(title) || rules.some((rule) => rule[title] !== "")));
+  ].filter(([title, cell]) => (title === "model" ? data.models : rules.some((rule) => cell(rule) !== "")));
   page.replaceChildren(
     h("header", { class: "head" },
       h("h1", { class: `verdict ${data.passed ? "passed" : "failed"}`,
-                text: data.passed ? `Passed: ${plural(rules.length, "rule")}` : `Failed: ${bad} of ${plural(rules.length, "rule")}` }),
+                text: data.passed ? `Passed: ${plural(rules.length, "rule")}` : `Failed: ${bad} of ${plural(rules.length, "rule")}${unproven > 0 ? `, ${unproven} not proven` : ""}` }),
       h("p", { class: "lead" }, h("bdi", { text: [fileName(model.path), data.base ? `against ${fileName(data.base.path)}` : ""].filter(Boolean).join(" ") })),
       h("p", { class: "muted", text: [...modelWords(data.model), data.budgets ? `budgets: ${data.budgets}` : ""].filter(Boolean).join("  \u00b7  ") })),
     plainTable("Rules", columns.map(([title, , right]) => [title, right]), rules.map((rule) => columns.map(([, cell]) => cell(rule))), true), told);

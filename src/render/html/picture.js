@@ -38,6 +38,7 @@ class Picture {
 
   draw(scale, width = this.box.clientWidth || 800) {
     const { view, side } = this, { node: root } = view.zoom;
+    if (view.tip) view.tip.hide();  // its block is replaced
     const focused = this.svg.contains(document.activeElement);
     const whole = view.of(root, side);
     this.blocks = [];

@@ -15,7 +15,7 @@ function stageColumns(view, columns) {
   const { tree } = view;
   columns.delete("nodes");
   columns.set("runs", { title: "runs", number: true, value: (node) => tree.ofStage(node, "runs"),
-                        text: (value, node) => (value === null ? "" : runsText(value, tree.shares[node.nodes])) });
+                        text: (value, node) => (value === null ? "" : runsText(value, tree.probabilities[node.nodes])) });
   const time = columns.get("time_bound_seconds");
   if (time) {
     Object.assign(time, { title: "time", known: () => "atLeast" });

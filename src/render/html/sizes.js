@@ -1,7 +1,8 @@
 // Fields for sizes that a file leaves open, and the formulas that depend on them.
 
 // Formulas hold for sizes of inputs from 1, and for those that depend on data from 0.
-const sizeRule = (least, most) => (most === undefined ? `a whole number, ${least} or more` : `a whole number, ${least} to ${most}`);
+const kMostSize = 10n ** 18n - 1n;
+const sizeRule = (least, most) => (most === undefined ? `a whole number, ${least} to ${digits(kMostSize)}` : `a whole number, ${least} to ${digits(BigInt(most))}`);
 
 // A field for every size. `sizes` are the shown sizes; `apply` is called when a field changes, with
 // null for a field without a number.
@@ -25,7 +26,9 @@ function sizeFields(sizes, symbols, apply, [title, words] = ["Sizes", "The file 
 function sizeField(name, symbol, sizes, apply) {
   const bound = symbol && symbol.at_most ? `at most ${symbol.at_most.expr.slice(0, 40)}` : "";
   const ofInput = !symbol || symbol.origin.kind === "input";
-  const { least = ofInput ? 1 : 0, most, about } = symbol || {};  // of a parameter
+  const { least = ofInput ? 1 : 0, about } = symbol || {};  // of a parameter
+  const limit = symbol && symbol.at_most ? bare(symbol.at_most.expr) : "";
+  const most = symbol && symbol.most !== undefined ? symbol.most : /^[0-9]+$/.test(limit) ? limit : undefined;
   const kind = bound || (ofInput ? "" : "depends on data");
   const hint = h("span", { class: "hint muted", "aria-live": "polite", text: kind });
   const input = h("input", { type: "text", inputmode: "numeric", value: String(sizes.get(name)), maxlength: 18, autocomplete: "off", "data-size": name,
@@ -34,13 +37,14 @@ function sizeField(name, symbol, sizes, apply) {
                                const good = isNumber && BigInt(text) >= BigInt(least) && (most === undefined || BigInt(text) <= BigInt(most));
                                input.setAttribute("aria-invalid", good ? "false" : "true");
                                hint.classList.toggle("bad", !good);
-                               hint.textContent = printable(good ? kind : [sizeRule(least, most), bound, about].filter(Boolean).join(", "));
+                               hint.textContent = printable(good ? kind : [sizeRule(least, most), most === undefined ? bound : "", about].filter(Boolean).join(", "));
                                sizes.set(name, good ? BigInt(text) : null);
                                apply(sizes);
                              } });
   hint.id = `hint-${sizeField.count = (sizeField.count || 0) + 1}`;
   input.setAttribute("aria-describedby", hint.id);
   const part = field(name.length > 40 ? `${name.slice(0, 39)}\u2026` : name, input);
+  part.title = printable(name);
   part.append(hint);
   return part;
 }

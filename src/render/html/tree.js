@@ -9,7 +9,7 @@ class Tree {
     this.quantities = data.tree.quantities.map(([key, title, unit, weights], index) => ({ key, title, unit, index, weights: weights === 1 }));
     this.profile = data.profile || null;
     this.stageNames = data.stages ? data.report.stages.map((stage) => stage.name) : [];
-    this.shares = data.stages ? data.report.stages.map((stage) => stage.probability) : [];
+    this.probabilities = data.stages ? data.report.stages.map((stage) => stage.probability) : [];
     this.exactBackward = Boolean(data.report && data.report.training);
     [this.stages, this.all] = data.stages ? [data.stages.map(formulasOf), formulasOf(data.all)] : [null, null];  // of a pipeline
     this.limits = (data.limits || []).map((limit) => ({ ...limit, of: Formula(limit.value) }));
