@@ -21,6 +21,7 @@
 #include "src/check/verdict_text.h"
 #include "src/cost/amounts.h"
 #include "src/render/format.h"
+#include "src/render/numbered_name.h"
 #include "src/render/text_table.h"
 
 namespace onnxflops {
@@ -63,6 +64,37 @@ class PlaceTexts {
   absl::flat_hash_map<std::string, int64_t> rows_;
 };
 
+// Neighbours that differ only in the number in their names, such as the layers of a rule for all of
+// them: one row.
+class RunOfRows {
+ public:
+  void Add(TextTable::Row row, TextTable* table) {
+    const std::string name = row.cells[0];
+    const bool continues =
+        count_ > 0 && std::equal(row.cells.begin() + 1, row.cells.end(), row_.cells.begin() + 1) &&
+        report::ContinuesNumbers(row_.cells[0], count_, name);
+    if (!continues) {
+      End(table);
+      row_ = std::move(row);
+    }
+    ++count_;
+    last_ = name;
+  }
+  void End(TextTable* table) {
+    if (count_ > 1) {
+      row_.cells[0] =
+          absl::StrCat(report::NumberedLabel(row_.cells[0], last_, count_), "  ", count_, "x");
+    }
+    if (count_ > 0) table->rows.push_back(std::move(row_));
+    count_ = 0;
+  }
+
+ private:
+  TextTable::Row row_;
+  std::string last_;
+  int64_t count_ = 0;
+};
+
 TextTable VerdictTable(const CheckReport& report) {
   const PlaceTexts places(report);
   TextTable table;
@@ -71,13 +103,15 @@ TextTable VerdictTable(const CheckReport& report) {
                    {"actual", true, TextTable::Column::Narrow::kText},
                    {"margin", true, TextTable::Column::Narrow::kSpare},
                    {"verdict"}};
+  RunOfRows run;
   for (const Judgement* judgement : check::WorstFirst(report)) {
     TextTable::Row row;
     row.cells = {places.Of(*judgement), judgement->limit, judgement->actual, judgement->margin,
                  VerdictText(judgement->verdict)};
     row.strong = !judgement->passed();
-    table.rows.push_back(std::move(row));
+    run.Add(std::move(row), &table);
   }
+  run.End(&table);
   if (std::any_of(report.judgements.begin(), report.judgements.end(),
                   [&](const Judgement& j) { return places.IsShort(j); })) {
     table.notes.emplace_back("the names of rules of [models.GLOB] are shown without models.GLOB");

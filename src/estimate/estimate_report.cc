@@ -112,7 +112,7 @@ TextTable OneModel(const EstimateReport& report) {
   TextTable table;
   table.columns = {{"figure"}, {"FLOPs", true}, {"% of ours", true}};
   if (calibrated) table.columns.push_back({"calibrated", true});
-  table.columns.push_back({"what it is", false, Narrow::kExtra});
+  table.columns.push_back({"what it is", false, Narrow::kText});
   const auto add = [&](const std::string& name, const std::optional<absl::int128>& figure,
                        Known known, const std::string& share, const std::string& extra,
                        const char* text) {

@@ -42,10 +42,17 @@ std::vector<int> NaturalWidths(const TextTable& table) {
   return widths;
 }
 
-bool IsEmpty(const TextTable& table, size_t column) {
-  return std::all_of(table.rows.begin(), table.rows.end(), [column](const TextTable::Row& row) {
-    return row.cells[column].empty() || row.cells[column] == "-";
+int64_t FilledRows(const TextTable& table, size_t column) {
+  return std::count_if(table.rows.begin(), table.rows.end(), [column](const TextTable::Row& row) {
+    return !row.cells[column].empty() && row.cells[column] != "-";
   });
+}
+
+bool IsEmpty(const TextTable& table, size_t column) { return FilledRows(table, column) == 0; }
+
+// In at most a quarter of the rows there is something.
+bool IsSparse(const TextTable& table, size_t column) {
+  return 4 * FilledRows(table, column) <= static_cast<int64_t>(table.rows.size());
 }
 
 class Fitter {
@@ -58,11 +65,12 @@ class Fitter {
   }
 
   FittedTable Fit() {
-    DropExtra();
     DropIf([this](size_t c) { return table_.columns[c].picture; });
-    DropIf([this](size_t c) { return Is(c, Narrow::kSpare) && IsEmpty(table_, c); });
+    DropIf([this](size_t c) { return IsEmpty(table_, c); });
+    DropExtra();
     BreakTexts(kEasyWidth);
     BreakNames(kEasyWidth);
+    DropIf([this](size_t c) { return Is(c, Narrow::kSpare) && IsSparse(table_, c); });
     DropIf([this](size_t c) { return Is(c, Narrow::kSpare); });
     BreakTexts(kLeastWidth);
     BreakNames(kLeastWidth);
@@ -70,8 +78,9 @@ class Fitter {
     DropIf([this](size_t c) { return table_.columns[c].right && c != FirstFigure(); });
     UseRoom(Narrow::kName);
     UseRoom(Narrow::kText);
+    RestorePictures();
     for (size_t c = 0; c < is_dropped_.size(); ++c) {
-      if (is_dropped_[c]) result_.dropped.push_back(table_.columns[c].title);
+      if (is_dropped_[c] && !IsEmpty(table_, c)) result_.dropped.push_back(table_.columns[c].title);
     }
     return std::move(result_);
   }
@@ -102,7 +111,7 @@ class Fitter {
   // A few letters of a text, or a part of a figure, would not help.
   void DropExtra() {
     for (size_t c = 1; c < result_.widths.size() && total_ > limit_; ++c) {
-      if (!Is(c, Narrow::kExtra)) continue;
+      if (!Is(c, Narrow::kExtra) || result_.widths[c] == 0) continue;
       const bool can_be_cut = !table_.columns[c].right;
       if (can_be_cut && result_.widths[c] - (total_ - limit_) >= kLeastWidth) {
         Shrink(c, kLeastWidth);
@@ -126,6 +135,17 @@ class Fitter {
       if (!Is(c, narrow) || result_.widths[c] == 0) continue;
       const int more = std::min(natural[c] - result_.widths[c], limit_ - total_);
       result_.widths[c] += more;
+      total_ += more;
+    }
+  }
+
+  // Where what was dropped after them has left enough room again.
+  void RestorePictures() {
+    const std::vector<int> natural = NaturalWidths(table_);
+    for (size_t c = 1; c < natural.size(); ++c) {
+      const int more = natural[c] + kColumnGap;
+      if (!table_.columns[c].picture || result_.widths[c] > 0 || total_ + more > limit_) continue;
+      result_.widths[c] = natural[c];
       total_ += more;
     }
   }
@@ -232,7 +252,8 @@ size_t LineEnd(absl::string_view text, int columns) {
     const bool starts = (static_cast<unsigned char>(text[end]) & 0xc0) != 0x80;
     if (starts && ++used > columns) break;
     if (2 * used < columns) continue;
-    const bool ends_part = absl::string_view("/._-,:;").find(text[end]) != absl::string_view::npos;
+    const bool ends_part =
+        absl::string_view("/._-,:;*+").find(text[end]) != absl::string_view::npos;
     if (ends_part) part = end + 1;
     if (text[end] == ' ') space = end;
     if (IsBreak(text, end)) word = end;

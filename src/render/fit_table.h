@@ -2,14 +2,15 @@
 //
 // Input: a table and the columns that a row may take. Output: the width of each column (0 if it is
 // not shown), and the titles of the shown columns. All tables follow one rule, in this order:
-//   1. extra columns go; one of text stays if 12 columns are left for it;
-//   2. pictures go, then optional columns that are empty in all rows;
+//   1. pictures go, then columns that are empty in all rows;
+//   2. extra columns go; one of text stays if 12 columns are left for it;
 //   3. text is broken into lines of 20 columns or more;
 //   4. names are broken into lines of 20 columns or more;
-//   5. optional columns go, from the right;
+//   5. optional columns go, those first that most rows leave empty, then from the right;
 //   6. text and names are broken at 12 columns, and columns of text go, from the right;
-//   7. columns of figures go, from the right, but for the first one.
-// So neither is cut, unless it is longer than kMaxLines lines.
+//   7. columns of figures go, from the right, but for the first one;
+//   8. pictures come back where there is room after all.
+// So neither text nor a name is cut, unless it is longer than kMaxLines lines.
 //
 //   const FittedTable fitted = FitTable(table, 80);
 //   CutCells(fitted.widths, &table);
