@@ -119,8 +119,14 @@ bool MatchesAny(const std::vector<std::string>& globs, const Module& m) {
 // The towers of a CLIP by the names that papers and open_clip use. open_clip
 // has the layers of the text tower in the root, next to the module of the image
 // tower. Hugging Face has two models, each with a projection next to it, which
-// belongs to the tower.
+// belongs to the tower. "!text" is what is left without it.
 std::string TowerOf(const std::vector<Module>& modules, absl::string_view globs) {
+  absl::string_view tower = globs;
+  if (absl::ConsumePrefix(&tower, "!") && (tower == "text" || tower == "visual")) {
+    std::vector<std::string> inverse = absl::StrSplit(TowerOf(modules, tower), ',');
+    for (std::string& glob : inverse) glob = glob[0] == '!' ? glob.substr(1) : "!" + glob;
+    return absl::StrJoin(inverse, ",");
+  }
   const auto is_there = [&](absl::string_view glob) {
     return std::any_of(modules.begin() + 1, modules.end(),
                        [&](const Module& m) { return MatchesPath(glob, m.path, /*exact=*/false); });

@@ -69,8 +69,9 @@ void MemoryArguments::AddTo(Table* list) {
                  {"none", "sum", "cross_entropy"});
   list->AddValue(
       "master-weights", "TYPE", &master_weights,
-      "With {memory on}: fp32 copies of narrower parameters, and the optimizer's state in "
-      "fp32. With none the state has the type of the parameters. Default: none.",
+      "Type of copies of narrower parameters and of the optimizer's state, for {memory on}. "
+      "With none there are no copies, and the state has the type of the parameters. Default: "
+      "none.",
       {"fp32", "none"});
 }
 
@@ -114,9 +115,11 @@ void ServingArguments::AddTo(Table* list) {
       "decode", "N@PAST", &decode,
       "The same in one step of N tokens after PAST others, beside {prefill} if that is given. "
       "`onnxflops pipeline` counts tokens that are generated one after another.");
-  list->AddValue("requests", "FILE", &requests,
-                 "A step of a server: a table of requests with the columns prompt, cached, chunk, "
-                 "generated, grid_thw, images, tiles and audio, or JSON lines.");
+  list->AddValue(
+      "requests", "FILE", &requests,
+      "Count a step of a server that runs these requests. FILE is a table with the columns "
+      "prompt, cached, chunk, generated, grid_thw, images, tiles and audio, or JSON "
+      "lines.");
   list->AddValue("experts", "N|LIST", &experts,
                  "How many experts the tokens of a step reach, of all layers or of each. Default "
                  "with {requests}: as many as an even routing does on average.");

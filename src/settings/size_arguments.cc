@@ -232,7 +232,8 @@ absl::StatusOr<CountOptions> SizeArguments::Parse() const {
   if (sweep.empty()) return options;
   return absl::InvalidArgumentError(absl::StrCat(
       Setting("dim"), " gives ", Escaped(QuotedSymbol(sweep[0].name)), " ", sweep[0].sizes.size(),
-      " sizes: only onnxflops count and pipeline take more than one"));
+      " sizes: only onnxflops count and pipeline take more than one; [at] sets of check hold a "
+      "range each"));
 }
 
 namespace {

@@ -15,6 +15,8 @@ std::string FirstSentence(absl::string_view text) {
   return std::string(text);
 }
 
+bool IsList(const Row& row) { return row.type == "GLOBS" || row.type == "KEYS"; }
+
 Row& Table::Add(absl::string_view name, absl::string_view type, absl::string_view text,
                 std::vector<std::string> choices) {
   Row& row = rows_.emplace_back();

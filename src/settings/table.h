@@ -32,6 +32,9 @@ struct Group {
   std::string title;  // "Memory"
 };
 
+// True if the value is a list of words with commas between; given again, it is one longer list.
+bool IsList(const Row& row);
+
 // The first sentence of a text, without its point.
 std::string FirstSentence(absl::string_view text);
 

@@ -13,6 +13,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "src/base/quote.h"
+#include "src/base/similar.h"
 
 namespace onnxflops::tools {
 namespace {
@@ -105,10 +107,10 @@ std::string GroupHelp(const CommandHelp& command, const OptionList& list,
   return absl::StrCat(out, used.empty() ? "" : "\nExamples:\n", used);
 }
 
-std::string GroupNames(const OptionList& list) {
-  return absl::StrJoin(list.groups(), ", ", [](std::string* out, const settings::Group& group) {
-    absl::StrAppend(out, group.name);
-  });
+std::vector<std::string> GroupNames(const OptionList& list) {
+  std::vector<std::string> names;
+  for (const settings::Group& group : list.groups()) names.push_back(group.name);
+  return names;
 }
 
 std::string BriefHelp(const CommandHelp& command, const OptionList& list) {
@@ -119,9 +121,10 @@ std::string BriefHelp(const CommandHelp& command, const OptionList& list) {
   for (const settings::Group& group : list.groups()) AppendGroup(list, group, /*brief=*/true, &out);
   out += "\nHelp:\n";
   AppendHelpLine("-h --help", "Show this.", &out);
-  AppendHelpLine(
-      "--help GROUP",
-      absl::StrCat("All about a group of options, with examples: ", GroupNames(list), "."), &out);
+  AppendHelpLine("--help GROUP",
+                 absl::StrCat("All about a group of options, with examples: ",
+                              absl::StrJoin(GroupNames(list), ", "), "."),
+                 &out);
   AppendHelpLine("--help all", "All about all of them.", &out);
   // The last remark: the exit codes. The others are about single options.
   const size_t last = examples.remarks.rfind("\n\n");
@@ -150,7 +153,10 @@ std::string HelpText(const CommandHelp& command, const OptionList& list, absl::s
   for (const settings::Group& group : list.groups()) {
     if (topic == group.name) return GroupHelp(command, list, group);
   }
-  return BriefHelp(command, list);
+  const std::string similar = topic.empty() ? "" : DidYouMean(topic, GroupNames(list));
+  if (similar.empty()) return BriefHelp(command, list);
+  return absl::StrCat("There is no group of options ", Quoted(topic), similar, "\n\n",
+                      BriefHelp(command, list));
 }
 
 }  // namespace onnxflops::tools

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
@@ -120,6 +121,7 @@ absl::Status OptionList::TakeNamed(const CommandHelp& command, Arguments argumen
     }
     if (row.values != nullptr) *row.values = std::move(given[i]);
     if (row.value == nullptr || given[i].empty()) continue;
+    if (settings::IsList(row)) given[i] = {absl::StrJoin(given[i], ",")};
     if (given[i].size() > 1) {
       return WrongCall(command, absl::StrCat(option, " is given twice, as ", Quoted(given[i][0]),
                                              " and as ", Quoted(given[i][1])));
@@ -144,10 +146,18 @@ absl::Status OptionList::NoSuchOption(const CommandHelp& command, const Argument
   // Names of other programs for our options.
   constexpr struct {
     absl::string_view name, option, instead, of_value;
-  } kElsewhere[] = {
-      {"--batch", "--dim", "--dim batch=", "N"}, {"--batch-size", "--dim", "--dim batch=", "N"},
-      {"--seq", "--dim", "--dim seq=", "N"},     {"--json", "--format", "--format json", ""},
-      {"--csv", "--format", "--format csv", ""}, {"--html", "-o", "-o FILE.html", ""}};
+  } kElsewhere[] = {{"--batch", "--dim", "--dim batch=", "N"},
+                    {"--batch-size", "--dim", "--dim batch=", "N"},
+                    {"--seq", "--dim", "--dim seq=", "N"},
+                    {"--json", "--format", "--format json", ""},
+                    {"--csv", "--format", "--format csv", ""},
+                    {"--html", "-o", "-o FILE.html", ""},
+                    {"-b", "--dim", "--dim batch=", "N"},
+                    {"--image-size", "--at-image", "--at-image ", "N"},
+                    {"--size", "--at-image", "--at-image ", "N"},
+                    {"--train", "--backward", "--backward exact", ""},
+                    {"--training", "--backward", "--backward exact", ""},
+                    {"--precision", "--dtype", "--dtype fp16", ""}};
   for (const auto& [other, option, instead, of_value] : kElsewhere) {
     if (name != other || std::find(names.begin(), names.end(), option) == names.end()) continue;
     return WrongCall(command,

@@ -55,6 +55,17 @@ std::string FormatOfFile(absl::string_view file) {
   return "";
 }
 
+// "; did you mean .json?" for a name that ends nearly as one of a format does, else "".
+std::string MeantExtension(absl::string_view file) {
+  const size_t dot = file.rfind('.');
+  if (dot == absl::string_view::npos || absl::StrContains(file.substr(dot), '/')) return "";
+  std::vector<std::string> known;
+  for (const FormatRow& row : kFormats) {
+    if (!row.extension.empty()) known.emplace_back(row.extension);
+  }
+  return DidYouMean(file.substr(dot), known);
+}
+
 }  // namespace
 
 std::string OneOf(absl::Span<const std::string> names) {
@@ -85,10 +96,11 @@ void OutputArguments::AddOnly(OptionList* list, std::vector<std::string> names) 
                  formats);
   list->AddValue("o", "FILE", &file,
                  "Write to FILE. It is complete or not there. Default: standard output.");
-  list->AddValue("color", "WHEN", &color,
-                 "Color: always, never, or auto: on a terminal, unless NO_COLOR is set. Default: "
-                 "auto.",
-                 {"auto", "always", "never"});
+  list->AddValue(
+      "color", "WHEN", &color,
+      "When to use color: always, never, or auto (on a terminal, unless NO_COLOR is set). "
+      "Default: auto.",
+      {"auto", "always", "never"});
 }
 
 absl::StatusOr<TableStyle> OutputArguments::Style() const {
@@ -118,6 +130,9 @@ absl::StatusOr<Format> OutputArguments::ParseFormat() const {
   const auto is_known = [&] {
     return std::find(formats.begin(), formats.end(), name) != formats.end();
   };
+  if (const std::string meant = name.empty() ? MeantExtension(file) : ""; !meant.empty()) {
+    return BadValue("o", file, absl::StrCat("no format has this ending", meant));
+  }
   if (name.empty() || (name == "text" && !is_known())) name = "table";
   if (name == "md") name = "markdown";
   for (const FormatRow& row : kFormats) {

@@ -26,6 +26,7 @@
 #include "src/report/writers.h"
 #include "src/settings/model_arguments.h"
 #include "src/settings/size_arguments.h"
+#include "src/settings/view_arguments.h"
 #include "tools/cli/output.h"
 #include "tools/cli/output_arguments.h"
 #include "tools/commands/class_arguments.h"
@@ -58,9 +59,11 @@ struct ExplainCall : settings::ExplainArguments {
   OutputArguments output;
   ClassArguments by_class;
   bool as_template = false;
+  std::string module;
 
   void AddTo(OptionList* list) {
     list->AddPositional("MODEL and NODE, or OP", &what, 0, 2, {"operators", "nodes"});
+    settings::AddModule(list, &module);
     settings::ExplainArguments::AddTo(list);
     list->AddFlag("template", &as_template,
                   "Print a rule to fill in, for --rules. That of a NODE has its sizes.");
@@ -135,8 +138,20 @@ absl::StatusOr<std::string> DescribePart(const Model& model, CountOptions option
       absl::StrCat(node.status().message(), SuggestedModules(part.status(), name)));
 }
 
+// MODEL and NODE, or OP; a part of a model that --module names is MODEL and MODULE.
+absl::StatusOr<std::vector<std::string>> WhatOf(const ExplainCall& args) {
+  std::vector<std::string> what = args.what;
+  if (args.module.empty()) return what;
+  if (what.size() != 1) {
+    return absl::InvalidArgumentError(
+        "--module names the part to explain, with MODEL alone; of a node the part does not matter");
+  }
+  what.push_back(args.module);
+  return what;
+}
+
 absl::StatusOr<ExitCode> RunExplain(const ExplainCall& args) {
-  const std::vector<std::string>& what = args.what;
+  ASSIGN_OR_RETURN(const std::vector<std::string> what, WhatOf(args));
   if (what.empty()) {
     return absl::InvalidArgumentError(
         "MODEL and NODE, or an operator, are required (see onnxflops explain --help)");
