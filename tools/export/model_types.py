@@ -288,7 +288,7 @@ def exported_flops(cls, config, sizes):
         if made.constants:
             module.forward = with_constants(module, made)
         program = torch.export.export(module, (), kwargs=made.tensors, strict=False)
-        used = program.module()
+        used = program.run_decompositions().module()  # without calls that change a tensor in place, which count as used
         used.graph.eliminate_dead_code()
         used.recompile()
         counter = FlopCounterMode(display=False)
