@@ -358,11 +358,26 @@ absl::Status DoesNotFit(const Model& model, const ImageSize& size, const absl::S
   if (!absl::IsInvalidArgument(why)) return why;
   absl::string_view rest = why.message();
   absl::ConsumePrefix(&rest, absl::StrCat(Escaped(model->path), ": "));
-  const absl::string_view advice =
-      ConfigOf(*model).empty() ? "; export the model for images of that size" : "";
+  // No graph of the same layers has a place for an image that is smaller than a window.
+  const bool is_too_small = absl::StrContains(rest, "a window of ");
+  const absl::string_view advice = is_too_small ? ", whose layers have no place for them"
+                                   : ConfigOf(*model).empty()
+                                       ? "; export the model for images of that size"
+                                       : "";
   return absl::InvalidArgumentError(absl::StrCat(Escaped(model->path), ": images of ", ToText(size),
                                                  " need another graph than this one", advice,
                                                  ":\n  ", rest));
+}
+
+bool HasOpenSize(const ModelData& model) {
+  for (const ValueId id : model.graphs[0].inputs) {
+    const DeclaredType* type = model.value(id).declared;
+    if (type == nullptr) continue;
+    for (const DeclaredDim& dim : type->dims) {
+      if (dim.size < 0) return true;
+    }
+  }
+  return false;
 }
 
 // True if the images already have that size. An error if it is open or they differ.
@@ -372,7 +387,8 @@ absl::StatusOr<bool> HasSize(const ModelData& model, const std::vector<ImageInpu
     return absl::InvalidArgumentError(
         absl::StrCat(Escaped(model.path),
                      ": no input is an image: none has a shape [batch, channels, height, width] "
-                     "with 1, 3 or 4 channels"));
+                     "with 1, 3 or 4 channels",
+                     HasOpenSize(model) ? WithSettings("; {dim NAME=N} sets the sizes that its inputs leave open") : ""));
   }
   std::set<std::pair<int64_t, int64_t>> sizes;
   for (const ImageInput& image : images) {

@@ -87,6 +87,21 @@ std::string TakeFixedBatch(const ModelData& model, Bindings* dims) {
   return "";
 }
 
+// `dims`, and the sizes that given shapes of inputs have for their declared symbols.
+Bindings WithShapes(const ModelData& model, const CountOptions& options, Bindings dims) {
+  for (const ValueId id : model.graphs[0].inputs) {
+    const Value& value = model.value(id);
+    const auto shape = options.input_shapes.find(value.name);
+    if (value.declared == nullptr || shape == options.input_shapes.end()) continue;
+    const size_t rank = std::min(value.declared->dims.size(), shape->second.size());
+    for (size_t i = 0; i < rank; ++i) {
+      const auto size = shape->second[i].AsInt64();
+      if (size) dims.emplace(value.declared->dims[i].name, *size);
+    }
+  }
+  return dims;
+}
+
 // An error if a size in `dims`, which the user set, is beyond the learned positions, or if patches
 // of an image cannot be merged.
 absl::Status CheckDims(const ModelData& model, const Bindings& dims) {
@@ -253,7 +268,7 @@ absl::StatusOr<Analysis> AnalyzeOpen(const Model& model, const CountOptions& opt
   std::vector<std::string> warnings;
   ASSIGN_OR_RETURN(Bindings dims, BindSequence(*model, options, &warnings));
   dims.insert(options.bindings.begin(), options.bindings.end());
-  RETURN_IF_ERROR(CheckDims(*model, dims));
+  RETURN_IF_ERROR(CheckDims(*model, WithShapes(*model, options, dims)));
   ResolveOptions resolve;
   resolve.operators.rules = options.rules;
   resolve.bodies = options.bodies;

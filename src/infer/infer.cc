@@ -4,6 +4,7 @@
 
 #include "absl/container/btree_set.h"
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
@@ -84,6 +85,13 @@ absl::StatusOr<Inference> RunAndMeetBindings(const Model& model, const InferOpti
   return inference;
 }
 
+// Why sizes do not fit, by the error. A table of positions has no row for a size beyond it.
+absl::string_view BeyondTable(absl::string_view error) {
+  return absl::StrContains(error, "(Gather, ") && absl::StrContains(error, "is outside of an axis")
+             ? ", which has a table, such as that of positions, with fewer rows"
+             : ", which fixes what it declares as a symbol";
+}
+
 // Checks whether the bindings caused the failure. Exporters write sizes of the traced example into
 // a file that declares them as symbols, so the file may contradict a binding and yet be consistent
 // without it. The error then says so.
@@ -105,11 +113,9 @@ absl::Status BlameBindings(const Model& model, const InferOptions& options, absl
   }
   absl::string_view rest = failed.message();
   absl::ConsumePrefix(&rest, absl::StrCat(Escaped(model->path), ": "));
-  return WithMessage(
-      failed,
-      absl::StrCat(Escaped(model->path), ": ", absl::StrJoin(given, ", "),
-                   given.size() == 1 ? " does" : " do",
-                   " not fit this model, which fixes what it declares as a symbol:\n  ", rest));
+  return WithMessage(failed, absl::StrCat(Escaped(model->path), ": ", absl::StrJoin(given, ", "),
+                                          given.size() == 1 ? " does" : " do",
+                                          " not fit this model", BeyondTable(rest), ":\n  ", rest));
 }
 
 }  // namespace

@@ -137,14 +137,14 @@ absl::Status InputBinder::Fixed(const std::string& name, size_t axis, int64_t si
         is_of_image ? WithSettings(": {at-image N} sets their size") : ""));
   }
   const std::string dynamic = absl::StrCat("{", Quoted(name), ": {", open, "}}");
+  const std::string here =
+      is_of_image ? absl::StrCat("; ", Setting("at-image", given),
+                                 " counts what follows the image at another size")
+      : axis == 0 ? absl::StrCat("; ", Setting("at-batch", given), " counts another batch")
+                  : "";
   return absl::InvalidArgumentError(absl::StrCat(
-      fixed, "; to leave it open, export the model with dynamic_shapes=", dynamic,
-      " (dynamo=True) or dynamic_axes=", dynamic,
-      is_of_image
-          ? WithSettings(
-                "; or {at-image HEIGHTxWIDTH} counts at another size what follows the image")
-          : "",
-      axis == 0 ? WithSettings("; or {at-batch N} counts at another batch") : ""));
+      fixed, here, "; to leave it open, export the model with dynamic_shapes=", dynamic,
+      " (dynamo=True) or dynamic_axes=", dynamic));
 }
 
 absl::Status InputBinder::ApplyShapeOption(const std::string& name, const Dims& dims,
@@ -153,8 +153,9 @@ absl::Status InputBinder::ApplyShapeOption(const std::string& name, const Dims& 
   if (type == nullptr || !type->has_shape) return absl::OkStatus();
   if (type->dims.size() != dims.size()) {
     return absl::InvalidArgumentError(absl::StrCat(Escaped(model_.path), ": input ", Quoted(name),
-                                                   " has rank ", type->dims.size(),
-                                                   ", but the given shape has rank ", dims.size()));
+                                                   " is ", DeclaredShape(value).ToString(),
+                                                   " in the file, of rank ", type->dims.size(),
+                                                   ", and the given shape has rank ", dims.size()));
   }
   for (size_t i = 0; i < dims.size(); ++i) {
     const DeclaredDim& declared = type->dims[i];

@@ -52,7 +52,7 @@ TEST(GivenTest, ShapesBindTheirSymbols) {
        "of them out"},
       {{.input_shapes = {{"a", {3, 5}}}}, "dimension 1 of input 'a' is 4"},
       {{.input_shapes = {{"a", {3}}}},
-       "test.onnx: input 'a' has rank 2, but the given shape has rank 1"},
+       "test.onnx: input 'a' is [N, 4] in the file, of rank 2, and the given shape has rank 1"},
       {{.dims = {{"N", -2}}}, "test.onnx: dimension 'N' is bound to -2"},
   };
   for (const auto& c : cases) EXPECT_THAT(OutcomeOf(model, c.options), HasSubstr(c.outcome));

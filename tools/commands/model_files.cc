@@ -231,6 +231,12 @@ std::string NoFileAtAll(const std::string& word) {
   for (const Command& command : Commands()) {
     if (word == command.name) return "; a command is the first word, before the model";
   }
+  if (const size_t equals = word.find('='); equals != std::string::npos && equals > 0) {
+    const std::string value = word.substr(equals + 1);
+    if (!value.empty() && value.find_first_not_of("0123456789.,") == std::string::npos) {
+      return absl::StrCat("; sizes stand together, as --dim batch=1,", Escaped(word));
+    }
+  }
   // "openai/clip-vit-large-patch14"
   const size_t slash = word.find('/');
   const bool is_id = slash != std::string::npos && slash > 0 && slash + 1 < word.size() &&
