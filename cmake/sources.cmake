@@ -101,6 +101,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/clip.cc
   src/family/clip_resnet.cc
   src/family/config.cc
+  src/family/convnext.cc
   src/family/decoder.cc
   src/family/decoder_families.cc
   src/family/dinov2.cc
@@ -109,6 +110,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/fused_decoder.cc
   src/family/gpt2.cc
   src/family/graph_builder.cc
+  src/family/image_blocks.cc
   src/family/internvl.cc
   src/family/llava.cc
   src/family/open_clip.cc
