@@ -105,6 +105,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/decoder.cc
   src/family/decoder_families.cc
   src/family/dinov2.cc
+  src/family/dinov3.cc
   src/family/distilbert.cc
   src/family/family.cc
   src/family/fused_decoder.cc

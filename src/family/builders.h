@@ -20,6 +20,7 @@ absl::StatusOr<std::string> BuildConvnextV2(const Config& config);
 absl::StatusOr<std::string> BuildDeit(const Config& config);
 absl::StatusOr<std::string> BuildDinov2(const Config& config);
 absl::StatusOr<std::string> BuildDinov3Convnext(const Config& config);
+absl::StatusOr<std::string> BuildDinov3Vit(const Config& config);
 absl::StatusOr<std::string> BuildDistilbert(const Config& config);
 absl::StatusOr<std::string> BuildFalcon(const Config& config);
 absl::StatusOr<std::string> BuildGemma3(const Config& config);

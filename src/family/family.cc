@@ -60,6 +60,7 @@ constexpr Family kFamilies[] = {
     {"deit", BuildDeit},
     {"dinov2", BuildDinov2},
     {"dinov3_convnext", BuildDinov3Convnext},
+    {"dinov3_vit", BuildDinov3Vit},
     {"distilbert", BuildDistilbert},
     {"falcon", BuildFalcon},
     {"gemma3", BuildGemma3, true, true},
