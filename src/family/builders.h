@@ -37,6 +37,7 @@ absl::StatusOr<std::string> BuildQwen25Vl(const Config& config);
 absl::StatusOr<std::string> BuildQwen2Vl(const Config& config);
 absl::StatusOr<std::string> BuildQwen3Vl(const Config& config);
 absl::StatusOr<std::string> BuildRoberta(const Config& config);
+absl::StatusOr<std::string> BuildSegformer(const Config& config);
 absl::StatusOr<std::string> BuildXlmRoberta(const Config& config);
 absl::StatusOr<std::string> BuildVit(const Config& config);
 absl::StatusOr<std::string> BuildGpt2(const Config& config);
