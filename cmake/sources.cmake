@@ -120,6 +120,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/qwen_vl.cc
   src/family/segformer.cc
   src/family/siglip.cc
+  src/family/swin.cc
   src/family/t5.cc
   src/family/timm.cc
   src/family/timm_convnext.cc

@@ -33,6 +33,8 @@ absl::StatusOr<std::string> BuildSiglip2TextModel(const Config& config);
 absl::StatusOr<std::string> BuildSiglip2VisionModel(const Config& config);
 absl::StatusOr<std::string> BuildSiglipTextModel(const Config& config);
 absl::StatusOr<std::string> BuildSiglipVisionModel(const Config& config);
+absl::StatusOr<std::string> BuildSwin(const Config& config);
+absl::StatusOr<std::string> BuildSwinV2(const Config& config);
 absl::StatusOr<std::string> BuildQwen25Vl(const Config& config);
 absl::StatusOr<std::string> BuildQwen2Vl(const Config& config);
 absl::StatusOr<std::string> BuildQwen3Vl(const Config& config);

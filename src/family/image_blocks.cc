@@ -74,4 +74,43 @@ Tensor PlacesOfImage(GraphBuilder* b, const Tensor& x, int64_t width) {
   return Transpose(b, Reshape(b, x, {0, width, -1}), {0, 2, 1});
 }
 
+Tensor PadLast(GraphBuilder* b, const Tensor& x, int64_t bottom, int64_t right) {
+  if (bottom == 0 && right == 0) return x;
+  return b->Op("Pad", {x, b->Ints({0, 0, 0, 0, 0, bottom, right, 0})});
+}
+
+namespace {
+
+// The first `by` rows and columns go to the end.
+Tensor Rolled(GraphBuilder* b, Tensor x, const WindowGrid& grid, int64_t by_row,
+              int64_t by_column) {
+  const int64_t height = grid.Rows() * grid.window, width = grid.Columns() * grid.window;
+  std::vector<Tensor> parts = Split(b, x, {by_row, height - by_row}, 1);
+  x = Concat(b, {parts[1], parts[0]}, 1);
+  parts = Split(b, x, {by_column, width - by_column}, 2);
+  return Concat(b, {parts[1], parts[0]}, 2);
+}
+
+}  // namespace
+
+Tensor IntoWindows(GraphBuilder* b, const Tensor& x, const WindowGrid& grid, int64_t features,
+                   int64_t shift) {
+  const int64_t w = grid.window;
+  Tensor y = PadLast(b, x, grid.Bottom(), grid.Right());
+  if (shift > 0) y = Rolled(b, y, grid, shift, shift);
+  y = Reshape(b, y, {0, grid.Rows(), w, grid.Columns(), w, features});
+  return Reshape(b, Transpose(b, y, {0, 1, 3, 2, 4, 5}), {-1, w * w, features});
+}
+
+Tensor FromWindows(GraphBuilder* b, const Tensor& x, const WindowGrid& grid, int64_t features,
+                   int64_t shift) {
+  const int64_t w = grid.window, height = grid.Rows() * w, width = grid.Columns() * w;
+  Tensor y = Reshape(b, x, {-1, grid.Rows(), grid.Columns(), w, w, features});
+  y = Reshape(b, Transpose(b, y, {0, 1, 3, 2, 4, 5}), {-1, height, width, features});
+  if (shift > 0) y = Rolled(b, y, grid, height - shift, width - shift);
+  if (grid.Bottom() == 0 && grid.Right() == 0) return y;
+  const Tensor ends = b->Ints({grid.sides.height, grid.sides.width});
+  return b->Op("Slice", {y, b->Ints({0, 0}), ends, b->Ints({1, 2})});
+}
+
 }  // namespace onnxflops::family

@@ -44,6 +44,25 @@ Tensor ChannelsFirst(GraphBuilder* b, const Tensor& x);
 // [batch, width, h, w] -> [batch, h * w, width].
 Tensor PlacesOfImage(GraphBuilder* b, const Tensor& x, int64_t width);
 
+// Zeros below and to the right of an image [batch, h, w, features].
+Tensor PadLast(GraphBuilder* b, const Tensor& x, int64_t bottom, int64_t right);
+
+// Square windows over an image of fixed size, which is padded to whole ones.
+struct WindowGrid {
+  Sides sides;
+  int64_t window;
+  int64_t Rows() const { return (sides.height + window - 1) / window; }
+  int64_t Columns() const { return (sides.width + window - 1) / window; }
+  int64_t Bottom() const { return Rows() * window - sides.height; }
+  int64_t Right() const { return Columns() * window - sides.width; }
+};
+// [batch, h, w, features] -> [batch * windows, window * window, features], after the image is
+// rolled by `shift` up and to the left; and back.
+Tensor IntoWindows(GraphBuilder* b, const Tensor& x, const WindowGrid& grid, int64_t features,
+                   int64_t shift = 0);
+Tensor FromWindows(GraphBuilder* b, const Tensor& x, const WindowGrid& grid, int64_t features,
+                   int64_t shift = 0);
+
 }  // namespace onnxflops::family
 
 #endif  // ONNXFLOPS_SRC_FAMILY_IMAGE_BLOCKS_H_
