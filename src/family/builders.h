@@ -39,6 +39,8 @@ absl::StatusOr<std::string> BuildQwen25Vl(const Config& config);
 absl::StatusOr<std::string> BuildQwen2Vl(const Config& config);
 absl::StatusOr<std::string> BuildQwen3Vl(const Config& config);
 absl::StatusOr<std::string> BuildRoberta(const Config& config);
+absl::StatusOr<std::string> BuildSam(const Config& config);
+absl::StatusOr<std::string> BuildSamVisionModel(const Config& config);
 absl::StatusOr<std::string> BuildSegformer(const Config& config);
 absl::StatusOr<std::string> BuildXlmRoberta(const Config& config);
 absl::StatusOr<std::string> BuildVit(const Config& config);

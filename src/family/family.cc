@@ -75,6 +75,8 @@ constexpr Family kFamilies[] = {
     {"qwen2_vl", BuildQwen2Vl, true, true},
     {"qwen3_vl", BuildQwen3Vl, true, true},
     {"roberta", BuildRoberta},
+    {"sam", BuildSam},
+    {"sam_vision_model", BuildSamVisionModel},
     {"segformer", BuildSegformer},
     {"siglip", BuildSiglip},
     {"siglip2", BuildSiglip2},
