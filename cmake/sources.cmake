@@ -118,6 +118,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/open_clip_text.cc
   src/family/pixtral.cc
   src/family/qwen_vl.cc
+  src/family/resnet.cc
   src/family/sam.cc
   src/family/segformer.cc
   src/family/siglip.cc

@@ -38,6 +38,7 @@ absl::StatusOr<std::string> BuildSwinV2(const Config& config);
 absl::StatusOr<std::string> BuildQwen25Vl(const Config& config);
 absl::StatusOr<std::string> BuildQwen2Vl(const Config& config);
 absl::StatusOr<std::string> BuildQwen3Vl(const Config& config);
+absl::StatusOr<std::string> BuildResnet(const Config& config);
 absl::StatusOr<std::string> BuildRoberta(const Config& config);
 absl::StatusOr<std::string> BuildSam(const Config& config);
 absl::StatusOr<std::string> BuildSamVisionModel(const Config& config);

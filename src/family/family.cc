@@ -74,6 +74,7 @@ constexpr Family kFamilies[] = {
     {"qwen2_5_vl", BuildQwen25Vl, true, true},
     {"qwen2_vl", BuildQwen2Vl, true, true},
     {"qwen3_vl", BuildQwen3Vl, true, true},
+    {"resnet", BuildResnet},
     {"roberta", BuildRoberta},
     {"sam", BuildSam},
     {"sam_vision_model", BuildSamVisionModel},
