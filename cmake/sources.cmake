@@ -95,6 +95,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/exporter/source_line.cc
   src/exporter/tensor_name.cc
   src/family/anyres.cc
+  src/family/beit.cc
   src/family/bert.cc
   src/family/blip.cc
   src/family/blocks.cc

@@ -10,6 +10,7 @@
 namespace onnxflops::family {
 
 absl::StatusOr<std::string> BuildBert(const Config& config);
+absl::StatusOr<std::string> BuildBeit(const Config& config);
 absl::StatusOr<std::string> BuildBloom(const Config& config);
 absl::StatusOr<std::string> BuildBlip(const Config& config);
 absl::StatusOr<std::string> BuildBlipTextModel(const Config& config);

@@ -47,6 +47,7 @@ struct Family {
 
 // Families that are not rows of decoder_families.cc.
 constexpr Family kFamilies[] = {
+    {"beit", BuildBeit},
     {"bert", BuildBert},
     {"blip", BuildBlip},
     {"blip_text_model", BuildBlipTextModel},
