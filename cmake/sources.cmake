@@ -95,27 +95,35 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/exporter/source_line.cc
   src/exporter/tensor_name.cc
   src/family/anyres.cc
+  src/family/beit.cc
   src/family/bert.cc
   src/family/blip.cc
   src/family/blocks.cc
   src/family/clip.cc
   src/family/clip_resnet.cc
   src/family/config.cc
+  src/family/convnext.cc
   src/family/decoder.cc
   src/family/decoder_families.cc
   src/family/dinov2.cc
+  src/family/dinov3.cc
   src/family/distilbert.cc
   src/family/family.cc
   src/family/fused_decoder.cc
   src/family/gpt2.cc
   src/family/graph_builder.cc
+  src/family/image_blocks.cc
   src/family/internvl.cc
   src/family/llava.cc
   src/family/open_clip.cc
   src/family/open_clip_text.cc
   src/family/pixtral.cc
   src/family/qwen_vl.cc
+  src/family/resnet.cc
+  src/family/sam.cc
+  src/family/segformer.cc
   src/family/siglip.cc
+  src/family/swin.cc
   src/family/t5.cc
   src/family/timm.cc
   src/family/timm_convnext.cc

@@ -10,13 +10,18 @@
 namespace onnxflops::family {
 
 absl::StatusOr<std::string> BuildBert(const Config& config);
+absl::StatusOr<std::string> BuildBeit(const Config& config);
 absl::StatusOr<std::string> BuildBloom(const Config& config);
 absl::StatusOr<std::string> BuildBlip(const Config& config);
 absl::StatusOr<std::string> BuildBlipTextModel(const Config& config);
 absl::StatusOr<std::string> BuildBlipVisionModel(const Config& config);
 absl::StatusOr<std::string> BuildClip(const Config& config);
+absl::StatusOr<std::string> BuildConvnext(const Config& config);
+absl::StatusOr<std::string> BuildConvnextV2(const Config& config);
 absl::StatusOr<std::string> BuildDeit(const Config& config);
 absl::StatusOr<std::string> BuildDinov2(const Config& config);
+absl::StatusOr<std::string> BuildDinov3Convnext(const Config& config);
+absl::StatusOr<std::string> BuildDinov3Vit(const Config& config);
 absl::StatusOr<std::string> BuildDistilbert(const Config& config);
 absl::StatusOr<std::string> BuildFalcon(const Config& config);
 absl::StatusOr<std::string> BuildGemma3(const Config& config);
@@ -29,10 +34,16 @@ absl::StatusOr<std::string> BuildSiglip2TextModel(const Config& config);
 absl::StatusOr<std::string> BuildSiglip2VisionModel(const Config& config);
 absl::StatusOr<std::string> BuildSiglipTextModel(const Config& config);
 absl::StatusOr<std::string> BuildSiglipVisionModel(const Config& config);
+absl::StatusOr<std::string> BuildSwin(const Config& config);
+absl::StatusOr<std::string> BuildSwinV2(const Config& config);
 absl::StatusOr<std::string> BuildQwen25Vl(const Config& config);
 absl::StatusOr<std::string> BuildQwen2Vl(const Config& config);
 absl::StatusOr<std::string> BuildQwen3Vl(const Config& config);
+absl::StatusOr<std::string> BuildResnet(const Config& config);
 absl::StatusOr<std::string> BuildRoberta(const Config& config);
+absl::StatusOr<std::string> BuildSam(const Config& config);
+absl::StatusOr<std::string> BuildSamVisionModel(const Config& config);
+absl::StatusOr<std::string> BuildSegformer(const Config& config);
 absl::StatusOr<std::string> BuildXlmRoberta(const Config& config);
 absl::StatusOr<std::string> BuildVit(const Config& config);
 absl::StatusOr<std::string> BuildGpt2(const Config& config);

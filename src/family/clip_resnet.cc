@@ -3,21 +3,13 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "src/family/blocks.h"
+#include "src/family/image_blocks.h"
 
 namespace onnxflops::family {
 namespace {
 
 constexpr int64_t kExpansion = 4;   // of a bottleneck's last convolution
 constexpr int64_t kReduction = 32;  // of the image, from end to end
-
-// The statistics of a BatchNorm are buffers.
-Tensor BatchNorm(GraphBuilder* b, const Tensor& x, const std::string& name, int64_t width) {
-  const Scope scope(b, name, "BatchNorm2d");
-  return b->Op("BatchNormalization",
-               {x, b->Weight("weight", {width}), b->Weight("bias", {width}),
-                b->Weight("running_mean", {width}), b->Weight("running_var", {width})});
-}
 
 Tensor ConvNorm(GraphBuilder* b, const Tensor& x, int number, const ConvShape& shape) {
   const Tensor y = Conv2d(b, x, absl::StrCat("conv", number), shape);

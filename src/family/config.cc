@@ -134,6 +134,12 @@ double Config::Real(const char* key, double otherwise) const {
   return 1;
 }
 
+double Config::NotNegative(const char* key, double otherwise) const {
+  const Json* value = Find(key);
+  if (value != nullptr && value->is_number() && *value == 0) return 0;
+  return Real(key, otherwise);
+}
+
 bool Config::Flag(const char* key, bool otherwise) const {
   const Json* value = Find(key);
   if (value == nullptr) {
@@ -180,6 +186,12 @@ std::optional<std::vector<int64_t>> Config::Sizes(const char* key) const {
   std::vector<int64_t> sizes;
   for (const Json& item : *value) sizes.push_back(Whole(key, item, 1, kMaxConfigSize));
   return sizes;
+}
+
+std::vector<int64_t> Config::SizesOr(const char* key, const std::vector<int64_t>& otherwise) const {
+  if (std::optional<std::vector<int64_t>> sizes = Sizes(key)) return *std::move(sizes);
+  Default(key, absl::StrCat("[", absl::StrJoin(otherwise, ", "), "]"));
+  return otherwise;
 }
 
 std::vector<std::pair<int64_t, int64_t>> Config::Pairs(

@@ -69,12 +69,16 @@ class Config {
   // A whole number of `least` or more.
   int64_t Integer(const char* key, int64_t otherwise, int64_t least) const;
   double Real(const char* key, double otherwise) const;
+  // The same, or 0.
+  double NotNegative(const char* key, double otherwise) const;
   bool Flag(const char* key, bool otherwise) const;
   std::string Text(const char* key, absl::string_view otherwise) const;
   // Strings of a list; nullopt if it is not there.
   std::optional<std::vector<std::string>> Texts(const char* key) const;
   // Whole numbers of a list; nullopt if it is not there.
   std::optional<std::vector<int64_t>> Sizes(const char* key) const;
+  // The same with a default.
+  std::vector<int64_t> SizesOr(const char* key, const std::vector<int64_t>& otherwise) const;
   // Pairs of whole numbers of a list; `otherwise` if it is not there.
   std::vector<std::pair<int64_t, int64_t>> Pairs(
       const char* key, const std::vector<std::pair<int64_t, int64_t>>& otherwise) const;

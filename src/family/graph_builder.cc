@@ -267,6 +267,10 @@ Tensor GraphBuilder::Table(int64_t count) {
   return Constant(DType::kFloat32, count, false, std::nullopt);
 }
 
+Tensor GraphBuilder::IndexTable(int64_t count) {
+  return Constant(DType::kInt64, count, false, std::nullopt);
+}
+
 Tensor GraphBuilder::Scalar(int64_t value) {
   return Constant(DType::kInt64, 1, true, BytesOf<int64_t>({value}));
 }

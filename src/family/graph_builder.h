@@ -115,6 +115,8 @@ class GraphBuilder {
   Tensor Floats(std::initializer_list<float> values);
   // A list of float32 numbers that the model computes once, such as the frequencies of a rotation.
   Tensor Table(int64_t count);
+  // The same of whole numbers, such as where each pair of places looks up its bias.
+  Tensor IndexTable(int64_t count);
   Tensor Scalar(int64_t value);
 
   // A node with one output.

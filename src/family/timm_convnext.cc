@@ -3,7 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "src/family/blocks.h"
+#include "src/family/image_blocks.h"
 #include "src/family/timm.h"
 
 namespace onnxflops::family {
@@ -14,11 +14,6 @@ constexpr TimmConvnext kConvnexts[] = {
     {"convnext_base", {3, 3, 27, 3}, 128},   {"convnext_large", {3, 3, 27, 3}, 192},
     {"convnext_xlarge", {3, 3, 27, 3}, 256}, {"convnext_xxlarge", {3, 4, 30, 3}, 384},
 };
-
-// Over the features of each place of an image.
-Tensor LayerNorm2d(GraphBuilder* b, const Tensor& x, absl::string_view name, int64_t width) {
-  return Transpose(b, LayerNorm(b, Transpose(b, x, {0, 2, 3, 1}), name, width), {0, 3, 1, 2});
-}
 
 Tensor ConvnextBlock(GraphBuilder* b, const Tensor& x, int64_t width) {
   Tensor y = Conv2d(b, x, "conv_dw", {width, width, 7, 1, true, 3, width});

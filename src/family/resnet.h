@@ -1,0 +1,34 @@
+// The body of ResNet, which detectors have as well.
+#ifndef ONNXFLOPS_SRC_FAMILY_RESNET_H_
+#define ONNXFLOPS_SRC_FAMILY_RESNET_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "src/family/blocks.h"
+#include "src/family/config.h"
+#include "src/family/graph_builder.h"
+
+namespace onnxflops::family {
+
+struct ResnetShape {
+  int64_t channels = 3, embedding = 64;
+  std::vector<int64_t> widths, depths;
+  bool bottleneck = true;     // three convolutions in a layer, the inner ones narrow
+  bool first_halves = false;  // the first stage, too, makes the image smaller
+  bool early = false;         // the first convolution of a bottleneck does it
+  std::string activation;
+};
+ResnetShape ReadResnet(const Config& config);
+
+// A norm of so many features, in a module "normalization".
+using NormFn = std::function<Tensor(GraphBuilder* b, const Tensor& x, int64_t width)>;
+// The image after each stage.
+std::vector<Tensor> BuildResnetStages(GraphBuilder* b, const Tensor& pixels, const ResnetShape& s,
+                                      const NormFn& norm);
+
+}  // namespace onnxflops::family
+
+#endif  // ONNXFLOPS_SRC_FAMILY_RESNET_H_
