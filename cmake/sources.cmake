@@ -111,6 +111,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/graph_builder.cc
   src/family/internvl.cc
   src/family/llava.cc
+  src/family/modernbert.cc
   src/family/open_clip.cc
   src/family/open_clip_text.cc
   src/family/pixtral.cc
