@@ -123,6 +123,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/timm_vit.cc
   src/family/vision_language.cc
   src/family/vit.cc
+  src/family/wav2vec2.cc
   src/family/whisper.cc
   src/resolve/body_map.cc
   src/resolve/inline_calls.cc

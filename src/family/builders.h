@@ -44,6 +44,8 @@ absl::StatusOr<std::string> BuildModernBert(const Config& config);
 absl::StatusOr<std::string> BuildMt5(const Config& config);
 absl::StatusOr<std::string> BuildSiglip(const Config& config);
 absl::StatusOr<std::string> BuildT5(const Config& config);
+absl::StatusOr<std::string> BuildWav2Vec2(const Config& config);
+absl::StatusOr<std::string> BuildHubert(const Config& config);
 absl::StatusOr<std::string> BuildWhisper(const Config& config);
 
 }  // namespace onnxflops::family

@@ -62,6 +62,7 @@ constexpr Family kFamilies[] = {
     {"gemma3", BuildGemma3, true, true},
     {"gpt2", BuildGpt2},
     {"gpt_neox", BuildGptNeox},
+    {"hubert", BuildHubert},
     {"internvl", BuildInternVl, true, true},
     {"llava", BuildLlava, true, true},
     {"llava_next", BuildLlavaNext, true, true},
@@ -80,6 +81,7 @@ constexpr Family kFamilies[] = {
     {"siglip_vision_model", BuildSiglipVisionModel},
     {"t5", BuildT5, true},
     {"vit", BuildVit},
+    {"wav2vec2", BuildWav2Vec2},
     {"whisper", BuildWhisper, true, true},
     {"xlm-roberta", BuildXlmRoberta},
 };
