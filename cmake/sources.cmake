@@ -108,12 +108,14 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/family.cc
   src/family/fused_decoder.cc
   src/family/gpt2.cc
+  src/family/gptj.cc
   src/family/graph_builder.cc
   src/family/internvl.cc
   src/family/llava.cc
   src/family/modernbert.cc
   src/family/open_clip.cc
   src/family/open_clip_text.cc
+  src/family/opt.cc
   src/family/pixtral.cc
   src/family/qwen_vl.cc
   src/family/siglip.cc
