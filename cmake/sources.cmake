@@ -111,12 +111,15 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/family.cc
   src/family/fused_decoder.cc
   src/family/gpt2.cc
+  src/family/gptj.cc
   src/family/graph_builder.cc
   src/family/image_blocks.cc
   src/family/internvl.cc
   src/family/llava.cc
+  src/family/modernbert.cc
   src/family/open_clip.cc
   src/family/open_clip_text.cc
+  src/family/opt.cc
   src/family/pixtral.cc
   src/family/qwen_vl.cc
   src/family/resnet.cc
@@ -130,6 +133,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/timm_vit.cc
   src/family/vision_language.cc
   src/family/vit.cc
+  src/family/wav2vec2.cc
   src/family/whisper.cc
   src/resolve/body_map.cc
   src/resolve/inline_calls.cc

@@ -241,6 +241,7 @@ Tensor Attention(GraphBuilder* b, const Tensor& q, const Tensor& k, const Tensor
   Attrs attrs = {{"q_num_heads", shape.heads}, {"kv_num_heads", shape.kv_heads}};
   if (shape.causal) attrs.push_back({"is_causal", int64_t{1}});
   if (shape.window > 0) attrs.push_back({"left_window_size", shape.window - 1});
+  if (shape.window > 0 && !shape.causal) attrs.push_back({"right_window_size", shape.window - 1});
   if (shape.softcap > 0) attrs.push_back({"softcap", static_cast<float>(shape.softcap)});
   if (!shape.cache && !shape.sinks.empty()) return AttentionWithSinks(b, {q, k, v}, {""}, shape);
   if (!shape.cache) return b->Op("Attention", {q, k, v, mask}, attrs);
@@ -298,8 +299,8 @@ Tensor CrossAttention(GraphBuilder* b, const Tensor& x, const Tensor& other, int
 }
 
 Rotation RotaryAngles(GraphBuilder* b, const Tensor& positions, int64_t dim,
-                      absl::string_view name) {
-  const Scope scope(b, name, "RotaryEmbedding");
+                      absl::string_view name, absl::string_view type) {
+  const Scope scope(b, name, type);
   const Tensor at = b->Op("Cast", {positions}, {{"to", static_cast<int64_t>(DType::kFloat32)}});
   const Tensor column = b->Op("Unsqueeze", {at, b->Ints({-1})});
   const Tensor angles = Mul(b, column, b->Table((dim + 1) / 2));

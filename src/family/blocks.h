@@ -89,7 +89,7 @@ Tensor Normalize(GraphBuilder* b, const Tensor& x);
 struct AttentionShape {
   int64_t heads, kv_heads, head_dim;
   bool causal = false;
-  int64_t window = 0;  // that a query looks back, itself included; 0: all
+  int64_t window = 0;  // that a query looks back, itself included; 0: all; if not causal, both ways
   double softcap = 0;
   int64_t value_dim = 0;  // of a head; 0: head_dim
   // The layer whose keys and values are cached: past_key_values.N.key; nullopt without a cache.
@@ -126,7 +126,8 @@ struct Rotation {
   Tensor cos, sin;
 };
 Rotation RotaryAngles(GraphBuilder* b, const Tensor& positions, int64_t dim,
-                      absl::string_view name = "rotary_emb");
+                      absl::string_view name = "rotary_emb",
+                      absl::string_view type = "RotaryEmbedding");
 // Rotates the first `dim` features of each head by position: in halves, or in neighbouring pairs.
 Tensor Rotate(GraphBuilder* b, const Tensor& x, const Rotation& angles, int64_t heads, int64_t dim,
               bool interleaved = false);

@@ -51,9 +51,14 @@ absl::StatusOr<std::string> BuildInternVl(const Config& config);
 absl::StatusOr<std::string> BuildLlava(const Config& config);
 absl::StatusOr<std::string> BuildLlavaNext(const Config& config);
 absl::StatusOr<std::string> BuildMistral3(const Config& config);
+absl::StatusOr<std::string> BuildModernBert(const Config& config);
 absl::StatusOr<std::string> BuildMt5(const Config& config);
 absl::StatusOr<std::string> BuildSiglip(const Config& config);
 absl::StatusOr<std::string> BuildT5(const Config& config);
+absl::StatusOr<std::string> BuildWav2Vec2(const Config& config);
+absl::StatusOr<std::string> BuildHubert(const Config& config);
+absl::StatusOr<std::string> BuildOpt(const Config& config);
+absl::StatusOr<std::string> BuildGptj(const Config& config);
 absl::StatusOr<std::string> BuildWhisper(const Config& config);
 
 }  // namespace onnxflops::family

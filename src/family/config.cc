@@ -41,6 +41,11 @@ bool Config::IsFalse(const char* key) const {
   return value != nullptr && value->is_boolean() && !*value->get_ptr<const bool*>();
 }
 
+bool Config::IsZero(const char* key) const {
+  const Json* value = Find(key);
+  return value != nullptr && value->is_number() && value->get<double>() == 0;
+}
+
 bool Config::HasList(const char* key) const {
   const Json* value = Find(key);
   return value != nullptr && value->is_array();

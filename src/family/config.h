@@ -54,6 +54,8 @@ class Config {
   bool Given(const char* key) const;
   // There, and false.
   bool IsFalse(const char* key) const;
+  // There, and the number 0.
+  bool IsZero(const char* key) const;
   // There, as a list.
   bool HasList(const char* key) const;
   // There, as null.

@@ -47,6 +47,9 @@ class LayerBuilder {
                              : rms                   ? absl::StrCat(s_.prefix, "RMSNorm")
                                                      : "LayerNorm";
     const Scope scope(b_, name, type);
+    if (s_.norm == NormKind::kPlain) {
+      return b_->Op("MeanVarianceNormalization", {x}, {{"axes", std::vector<int64_t>{-1}}});
+    }
     std::vector<Tensor> inputs = {x, b_->Weight("weight", weight)};
     if (s_.norm == NormKind::kLayer && weight.size() == 1) {
       inputs.push_back(b_->Weight("bias", weight));
@@ -88,8 +91,8 @@ class LayerBuilder {
     q = HeadNorm(q, s_.query_norm, s_.heads);
     k = HeadNorm(k, s_.key_norm, s_.kv_heads);
     if (s_.unrotated.empty() || !s_.unrotated[static_cast<size_t>(index)]) {
-      q = Rotate(b_, q, angles_, s_.heads, s_.rotary_dim);
-      k = Rotate(b_, k, angles_, s_.kv_heads, s_.rotary_dim);
+      q = Rotate(b_, q, angles_, s_.heads, s_.rotary_dim, s_.interleaved);
+      k = Rotate(b_, k, angles_, s_.kv_heads, s_.rotary_dim, s_.interleaved);
     }
     if (s_.scaled_queries) q = Mul(b_, q, Factor(b_, 1));
     AttentionShape shape = {s_.heads, s_.kv_heads, s_.head_dim, true};
@@ -185,10 +188,12 @@ class LayerBuilder {
     const Scope scope(b_, names.block, absl::StrCat(s_.prefix, names.type));
     Tensor scores;
     {
-      const Scope gate(b_, names.router, absl::StrCat(s_.prefix, "TopKRouter"));
+      const Scope gate(b_, names.router, absl::StrCat(s_.prefix, names.router_type));
       const int64_t experts = s_.experts.experts;
       const Tensor tokens = Reshape(b_, x, {-1, s_.hidden});
-      scores = b_->Op("MatMul", {tokens, b_->Weight("weight", {s_.hidden, experts})});
+      scores = names.inner != nullptr
+                   ? Linear(b_, tokens, names.inner, s_.hidden, experts, false)
+                   : b_->Op("MatMul", {tokens, b_->Weight("weight", {s_.hidden, experts})});
       if (s_.router_bias) scores = Add(b_, scores, b_->Weight("bias", {experts}));
       if (s_.corrected_scores) {
         scores = Add(b_, scores, b_->Weight("moe_statics.e_score_correction_bias", {1, experts}));
@@ -197,7 +202,7 @@ class LayerBuilder {
     Tensor y = RoutedExperts(b_, x, scores, s_.experts, absl::StrCat(s_.prefix, "Experts"));
     if (s_.shared_intermediate == 0) return y;
     if (!s_.gated_shared_expert) {
-      return Add(b_, y, Mlp(x, "shared_experts", s_.shared_intermediate));
+      return Add(b_, y, Mlp(x, names.shared, s_.shared_intermediate));
     }
     const Tensor gate = Linear(b_, x, "shared_expert_gate", s_.hidden, 1, false);
     const Tensor shared = Mlp(x, "shared_expert", s_.shared_intermediate);

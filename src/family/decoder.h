@@ -30,11 +30,15 @@ struct LayerNorms {
   const char* after_mlp = nullptr;
 };
 
-enum class NormKind { kRms, kLayer, kLayerWithoutBias };
+// kPlain: a LayerNorm without parameters.
+enum class NormKind { kRms, kLayer, kLayerWithoutBias, kPlain };
 
 // The names of the module with the experts; `type` follows the prefix.
 struct ExpertNames {
   const char *block = "mlp", *type = "SparseMoeBlock", *router = "gate";
+  const char* router_type = "TopKRouter";  // after the prefix
+  const char* inner = nullptr;             // a linear layer in the router
+  const char* shared = "shared_experts";
 };
 
 // How the layers of a family are made.
@@ -52,7 +56,8 @@ struct DecoderForm {
   bool width_norms = false;         // of queries and keys, over all heads at once
   const char *query_norm = "q_norm", *key_norm = "k_norm";
   LayerNorms norms = {};
-  bool sinks = false;  // a learned number for each head in the softmax's denominator
+  bool interleaved = false;  // neighbouring features are rotated, not halves
+  bool sinks = false;        // a learned number for each head in the softmax's denominator
   // Times a number: embeddings, queries, what attention and MLP add, logits.
   bool scaled_input = false, scaled_queries = false, scaled_residuals = false;
   bool scaled_logits = false;

@@ -158,6 +158,13 @@ void RestOfExaone4(const Config& config, DecoderShape* s) {
   if (!config.HasNull("sliding_window")) RotatedInWindows(config, s);
 }
 
+// Layers have a window, but the first and each fourth after it.
+void RestOfCwm(const Config& config, DecoderShape* s) {
+  ReadWindows(config, config.Size("sliding_window", 8192), s);
+  if (config.Has("layer_types")) return;
+  for (size_t i = 0; i < s->windows.size(); i += 4) s->windows[i] = 0;
+}
+
 void RestOfOlmo3(const Config& config, DecoderShape* s) { ReadGemmaWindows(config, 4, s); }
 
 // ---- biases
@@ -180,6 +187,23 @@ void BiasUnlessFalse(const Config& config, DecoderShape* s) {
 void RestOfSeedOss(const Config& config, DecoderShape* s) {
   BiasUnlessFalse(config, s);
   s->out_bias = config.Flag("attention_out_bias", false);
+}
+
+void RestOfJais2(const Config& config, DecoderShape* s) {
+  s->qkv_bias = s->out_bias = config.Flag("attention_bias", true);
+  s->mlp_bias = config.Flag("mlp_bias", true);
+}
+
+// The output has no bias, and its weight is square.
+void RestOfHelium(const Config& config, DecoderShape* s) {
+  s->qkv_bias = config.Flag("attention_bias", false);
+  s->mlp_bias = config.Flag("mlp_bias", false);
+  if (s->heads * s->head_dim == s->hidden) return;
+  config.Fault("head_dim", "should be hidden_size by num_attention_heads");
+}
+
+void NoClipping(const Config& config, DecoderShape* /*s*/) {
+  if (config.Has("clip_qkv")) config.Fault("clip_qkv", "is not known: it clips Q, K and V");
 }
 
 // ---- norms of heads
@@ -296,7 +320,7 @@ void ReadExperts(const Config& config, int64_t width, int64_t experts, int64_t t
 void RestOfOlmoe(const Config& config, DecoderShape* s) {
   ReadExperts(config, s->intermediate, 64, 8, s);
   s->has_experts.assign(static_cast<size_t>(s->layers), true);
-  if (config.Has("clip_qkv")) config.Fault("clip_qkv", "is not known: it clips Q, K and V");
+  NoClipping(config, s);
 }
 
 // The layers of Qwen's mixtures that have experts.
@@ -378,6 +402,24 @@ void RestOfGlm4Moe(const Config& config, DecoderShape* s) {
   ReadDeepseekLayers(config, kDefaults, s);
 }
 
+// All layers have experts. The output has no bias.
+void RestOfSolarOpen(const Config& config, DecoderShape* s) {
+  s->qkv_bias = config.Flag("attention_bias", false);
+  ReadDeepseekExperts(config, {.experts = 128, .shared = 1, .width = 1280, .normalize = true}, s);
+  s->has_experts.assign(static_cast<size_t>(s->layers), true);
+}
+
+// All layers have experts, and a shared one that is as wide as each.
+void RestOfHunYuanMoe(const Config& config, DecoderShape* s) {
+  s->experts = {s->hidden, s->intermediate, config.Size("num_experts", 1),
+                config.Size("moe_topk", 1), /*normalize=*/true};
+  s->shared_intermediate = s->intermediate;
+  s->has_experts.assign(static_cast<size_t>(s->layers), true);
+  if (s->experts.top_k <= s->experts.experts) return;
+  config.Fault("moe_topk",
+               absl::StrCat("is ", s->experts.top_k, " of ", s->experts.experts, " experts"));
+}
+
 // The layers are listed, or all but the first have experts.
 void RestOfGlm4MoeLite(const Config& config, DecoderShape* s) {
   ReadDeepseekExperts(config, {.experts = 64, .shared = 1, .width = 1536, .normalize = true}, s);
@@ -456,6 +498,12 @@ constexpr DecoderFamily kDecoders[] = {
      .form = kCohere,
      .has_attention_bias = true,
      .rest = RotatedInWindows},
+    {.model_type = "cwm",
+     .prefix = "Cwm",
+     .sizes = {.vocab = 128256, .hidden = 6144, .intermediate = 21504, .layers = 64},
+     .heads = {.queries = 48, .keys = 8, .dim = 128},
+     .has_mlp_bias = true,
+     .rest = RestOfCwm},
     {.model_type = "deepseek_v2",
      .prefix = "DeepseekV2",
      .sizes = {.vocab = 102400, .hidden = 4096, .intermediate = 11008, .layers = 32},
@@ -582,12 +630,36 @@ constexpr DecoderFamily kDecoders[] = {
               .expert_names = {"block_sparse_moe", "MoE", "router"}},
      .has_attention_bias = true,
      .rest = RestOfGraniteMoe},
+    {.model_type = "helium",
+     .prefix = "Helium",
+     .sizes = {.vocab = 48000, .hidden = 2560, .intermediate = 7040, .layers = 24},
+     .heads = {.queries = 20, .keys = 20, .dim = 128},
+     .form = {.interleaved = true},
+     .rest = RestOfHelium},
     {.model_type = "hunyuan_v1_dense",
      .prefix = "HunYuanDenseV1",
      .sizes = {.vocab = 290943, .hidden = 4096, .intermediate = 11008, .layers = 32},
      .heads = {.queries = 32},
      .form = {.head_norms = true, .query_norm = "query_layernorm", .key_norm = "key_layernorm"},
      .has_attention_bias = true},
+    {.model_type = "hunyuan_v1_moe",
+     .prefix = "HunYuanMoEV1",
+     .sizes = {.vocab = 290943, .hidden = 4096, .intermediate = 11008, .layers = 32},
+     .heads = {.queries = 32},
+     .form = {.head_norms = true,
+              .query_norm = "query_layernorm",
+              .key_norm = "key_layernorm",
+              .expert_names =
+                  {.type = "Moe", .router_type = "Gate", .inner = "wg", .shared = "shared_mlp"}},
+     .has_attention_bias = true,
+     .rest = RestOfHunYuanMoe},
+    {.model_type = "jais2",
+     .prefix = "Jais2",
+     .sizes = {.vocab = 150272, .hidden = 3328, .intermediate = 26624, .layers = 32},
+     .heads = {.queries = 26},
+     .activation = "relu2",
+     .form = {.gated = false, .norm = NormKind::kLayer},
+     .rest = RestOfJais2},
     {.model_type = "llama",
      .prefix = "Llama",
      .sizes = {.vocab = 32000, .hidden = 4096, .intermediate = 11008, .layers = 32},
@@ -630,6 +702,13 @@ constexpr DecoderFamily kDecoders[] = {
      .has_attention_bias = true,
      .has_mlp_bias = true,
      .rotary_part = 0.5},
+    {.model_type = "olmo",
+     .prefix = "Olmo",
+     .sizes = {.vocab = 50304, .hidden = 4096, .intermediate = 11008, .layers = 32},
+     .heads = {.queries = 32},
+     .form = {.norm = NormKind::kPlain, .norm_type = "LayerNorm"},
+     .has_attention_bias = true,
+     .rest = NoClipping},
     {.model_type = "olmo2",
      .prefix = "Olmo2",
      .sizes = {.vocab = 50304, .hidden = 4096, .intermediate = 11008, .layers = 32},
@@ -705,6 +784,12 @@ constexpr DecoderFamily kDecoders[] = {
      .has_attention_bias = true,
      .has_mlp_bias = true,
      .rest = RestOfSmolLm3},
+    {.model_type = "solar_open",
+     .prefix = "SolarOpen",
+     .sizes = {.vocab = 196608, .hidden = 4096, .intermediate = 1280, .layers = 48},
+     .heads = {.queries = 64, .keys = 8, .dim = 128},
+     .form = {.expert_names = {.type = "MoE", .router_type = "TopkRouter"}},
+     .rest = RestOfSolarOpen},
     {.model_type = "stablelm",
      .prefix = "StableLm",
      .sizes = {.vocab = 50304, .hidden = 2560, .intermediate = 6912, .layers = 32},
@@ -723,6 +808,23 @@ constexpr DecoderFamily kDecoders[] = {
      .tied = true,
      .form = {.gated = false, .norm = NormKind::kLayer, .up = "c_fc", .down = "c_proj"},
      .rest = RestOfStarcoder2},
+    {.model_type = "vaultgemma",
+     .prefix = "VaultGemma",
+     .sizes = {.vocab = 256000, .hidden = 2304, .intermediate = 9216, .layers = 26},
+     .heads = {.queries = 8, .keys = 4, .dim = 256},
+     .activation = "gelu_pytorch_tanh",
+     .activation_key = "hidden_activation",
+     .tied = true,
+     .form = {.norms = {.before_mlp = "pre_feedforward_layernorm"}, .scaled_input = true},
+     .has_attention_bias = true,
+     .rest = RestOfGemma2},
+    {.model_type = "youtu",
+     .prefix = "Youtu",
+     .sizes = {.vocab = 128256, .hidden = 2048, .intermediate = 6144, .layers = 32},
+     .heads = {.queries = 16, .keys = 16},
+     .tied = true,
+     .has_attention_bias = true,
+     .latent = kDeepseekLatent},
 };
 
 }  // namespace

@@ -6,7 +6,8 @@
 A file has its own cases: {"models": {NAME: {"config": CONFIG, "points": [{"dims": {"batch": 2, ...}}, ...]}}}. Each point gets its
 flops and the modules of its first layers, each model its parameters; what a file has already is made anew. Classes run as
 model_types.py runs them: on the device meta, or, if they read values, on the CPU; with eager attention and without a cache, on the
-inputs of from_config(), at the sizes of dims.
+inputs of from_config(), at the sizes of dims. A point with "past" is a step of decoding behind so many tokens, on the CPU if the class
+reads values, and gets "cache_bytes" behind it.
 """
 import copy
 import json
@@ -19,8 +20,10 @@ warnings.filterwarnings("ignore")
 os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1")
 import torch
 import transformers
-from model_types import executed
+from model_types import executed, on_cpu
 from onnxflops._config import build
+from torch.utils.flop_counter import FlopCounterMode
+from transformers import DynamicCache
 
 LAYERS = 2  # whose modules are kept
 
@@ -30,16 +33,47 @@ def class_and_config(document):
     return getattr(transformers, document["architectures"][0]), transformers.AutoConfig.for_model(**kept)
 
 
+def step_after(module, dims, device):
+    """FlopCounterMode after a step of decoding, and the cache behind it."""
+    cache = DynamicCache(config=module.config)
+    ids = lambda tokens: torch.ones(dims["batch"], tokens, dtype=torch.long, device=device)
+    with torch.no_grad(), torch.device(device):
+        module(input_ids=ids(dims["past"]), past_key_values=cache, use_cache=True)
+        counter = FlopCounterMode(display=False, depth=8)
+        with counter:
+            module(input_ids=ids(dims["seq"]), past_key_values=cache, use_cache=True)
+    return counter, cache
+
+
+def step_of(cls, config, dims):
+    try:
+        return step_after(build(cls, config), dims, "meta")
+    except Exception:
+        return step_after(on_cpu(cls, config), dims, "cpu")
+
+
+def bytes_of(cache):
+    """Keys, values and states of convolutions."""
+    parts = ("keys", "values", "conv_states", "recurrent_states")
+    tensors = [getattr(layer, part, None) for layer in cache.layers for part in parts]
+    return sum(tensor.numel() * tensor.element_size() for tensor in tensors if tensor is not None)
+
+
 def point_of(document, dims):
     cls, config = class_and_config(document)
-    counter = executed(cls, config, dims, macs=0)
+    more = {}
+    if "past" in dims:
+        counter, cache = step_of(cls, config, dims)
+        more["cache_bytes"] = bytes_of(cache)
+    else:
+        counter = executed(cls, config, dims, macs=0)
     root = cls.__name__
     modules = {}
     for path, counts in counter.get_flop_counts().items():
         name = path[len(root) :].lstrip(".")
         if path.startswith(root) and all(int(number) < LAYERS for number in re.findall(r"\.(\d+)", path)):
             modules[name] = sum(counts.values())
-    return {"dims": dims, "flops": counter.get_total_flops(), "modules": modules}
+    return {"dims": dims, "flops": counter.get_total_flops(), **more, "modules": modules}
 
 
 def main():
