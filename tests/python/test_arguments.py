@@ -180,9 +180,9 @@ def test_odd_pickles(gpt2):
 
 def test_advice_names_arguments(gpt2):
     rate = {"step_time": 0.41, "peak": 1e15}
-    with pytest.raises(onnxflops.UnavailableError, match="sizes are open, dim sets them: batch, seq"):
+    with pytest.raises(onnxflops.UnavailableError, match=r"sizes are open, dim=\{\.\.\.\} sets them: batch, seq"):
         onnxflops.mfu(gpt2, **rate)
-    with pytest.raises(onnxflops.InvalidError, match="device=NAME with dtype, or peak FLOP/s, is needed"):
+    with pytest.raises(onnxflops.InvalidError, match="device=NAME with dtype, or peak='FLOP/s', is needed"):
         onnxflops.mfu(gpt2, step_time=0.41, batch=1, seq=8)
     with pytest.raises(onnxflops.NotFoundError, match="^.*frozen='nothing' matches no parameter"):
         gpt2.count(backward="exact", frozen="nothing")
@@ -221,7 +221,18 @@ def test_texts_of_the_library_are_in_words_of_python():
     [
         ("(rows under 1 % joined: --depth N opens them; costliest: --top 10)", "(rows under 1 % joined)"),
         ("5 closed: --depth N opens them", "5 closed"),
-        ("batch = 1 (assumed; --dim sets sizes)", "batch = 1 (assumed; dim sets sizes)"),
+        ("batch = 1 (assumed; --dim sets sizes)", "batch = 1 (assumed; dim={...} sets sizes)"),
+        ("--at-batch 8 counts at another batch; --at-batch batch opens it", "at_batch=8 counts at another batch; at_batch='batch' opens it"),
+        ("or --at-image HEIGHTxWIDTH counts at another size", "or at_image='HEIGHTxWIDTH' counts at another size"),
+        ("name one, as --fit 80GiB:seq. Open sizes: seq", "name one, as fit='80GiB:seq'. Open sizes: seq"),
+        ("--dim 'batch=1..': '' should be a number", "batch='1..': '' should be a number"),
+        ("--dim: no parameter is named 'x'", "dim: no parameter is named 'x'"),
+        ("--frozen NAME takes one out", "frozen=NAME takes one out"),
+        ("if so: --tied onnx::MatMul_1=m.wte.weight", "if so: tied={'onnx::MatMul_1': 'm.wte.weight'}"),
+        ("--lengths 'my size'=5,3 gives them", "lengths={'my size': [5,3]} gives them"),
+        ("budgets.toml, --max", "budgets.toml, max={...}"),
+        ("--rules no.toml: no such file", "rules='no.toml': no such file"),
+        ("thumb; onnxflops compare MODEL --with NAME has every term", "thumb; compare([\"NAME\"]) has every term"),
         ("; --prefill and --decode set them together", "; serving(prefill=...) and serving(decode=...) set them together"),
         ("then --decode 1@512 is the step after it", "then serving(decode=\"1@512\") is the step after it"),
         ("* rests on a guess, which --with NAME prints", "* rests on a guess, which compare([\"NAME\"]) prints"),
