@@ -240,7 +240,7 @@ MfuReport MfuOfReport(const PyReport& of, const nb::kwargs& given) {
   for (const auto& [key, value] : given) {
     if (IsGiven(all, key, value)) rate[key] = value;
   }
-  SetOptions(rate, list, "mfu() of a report", Others::kNone);
+  SetOptions(rate, list, "mfu() of a report, which has its sizes and options", Others::kNone);
   MfuOptions options = Require(args.Parse());
   options.count = *of.options;
   options.count.node_rows = false;

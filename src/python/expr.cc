@@ -262,7 +262,9 @@ void DefineArithmetic(nb::class_<Expr>* expr) {
   DefineAs(expr, "__rfloordiv__", Division("//", &FloorDiv, true), kNumber);
   DefineAs(expr, "__mod__", Division("%", &Mod), kNumber);
   DefineAs(expr, "__rmod__", Division("%", &Mod, true), kNumber);
-  DefineAs(expr, "__pow__", &Power, "(self, exponent: int, /) -> int | Expr");
+  // As an operator: of pow(e, 2, 5) Python says that there is no such thing.
+  expr->def("__pow__", &Power, nb::is_operator(),
+            nb::sig("def __pow__(self, exponent: int, /) -> int | Expr"));
   DefineAs(
       expr, "__neg__", [](const Expr& self) { return ToNumber(Expr(0) - self); }, kOne);
   DefineAs(

@@ -142,10 +142,13 @@ struct CompareArguments : settings::CompareArguments {
 CompareReport Compare(const PyModel& of, nb::handle with, const nb::kwargs& given) {
   CompareRequest request;
   if (nb::isinstance<nb::str>(with)) {
-    request.with.push_back(FromStr(with, "compare(): 'with'"));
+    request.with.push_back(FromStr(with, "compare(): 'with_'"));
+  } else if (!PyObject_HasAttrString(with.ptr(), "__iter__")) {
+    RaiseTypeError(
+        absl::StrCat("compare(): 'with_' should be a str or a list of them, not ", TypeName(with)));
   } else {
     for (const nb::handle name : with) {
-      request.with.push_back(FromStr(name, "compare(): an item of 'with'"));
+      request.with.push_back(FromStr(name, "compare(): an item of 'with_'"));
     }
   }
   CompareArguments args;

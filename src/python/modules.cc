@@ -64,10 +64,10 @@ void DefineTree(nb::module_& m) {
       nb::sig("def __iter__(self) -> Iterator[Module]"));
   modules.def(
       "__getitem__",
-      [](const PyModules& of, const std::string& path) {
-        return PyModule{of.of, FindModule(*of.of.report, path)};
+      [](const PyModules& of, nb::handle path) {
+        return PyModule{of.of, FindModule(*of.of.report, FromStr(path, "modules[...]: a path"))};
       },
-      nb::arg("path"));
+      nb::arg("path").none(), nb::sig("def __getitem__(self, path: str) -> Module"));
   modules.def("__contains__", [](const PyModules& of, nb::handle path) {
     if (!nb::isinstance<nb::str>(path)) return false;
     const std::string text = FromStr(path, "modules");

@@ -22,6 +22,7 @@
 #include "src/base/limit_error.h"
 #include "src/base/quote.h"
 #include "src/base/setting.h"
+#include "src/base/similar.h"
 #include "src/base/status_macros.h"
 #include "src/graph/same_model.h"
 #include "src/python/argument_words.h"
@@ -157,8 +158,9 @@ nb::list Rows(const PyReport& of, const std::string& by) {
   if (by == "module") return ModuleRows(*of.report);
   if (by == "op") return OpRows(*of.report);
   if (by == "node") return NodeRows(*WithNodes(of));
-  Raise(absl::InvalidArgumentError(
-      absl::StrCat("rows(): by ", Quoted(by), ": it should be module, op or node")));
+  Raise(absl::InvalidArgumentError(absl::StrCat("rows(): by=", Quoted(by),
+                                                ": it should be module, op or node",
+                                                DidYouMean(by, {"module", "op", "node"}))));
 }
 
 std::string Headline(const Report& report, const Totals& totals) {
@@ -290,6 +292,9 @@ PyMemory MemoryOf(const PyReport& of) {
 }
 
 PyFit FitInto(const PyReport& of, nb::handle bytes, const nb::object& symbol) {
+  if (!nb::isinstance<nb::str>(bytes) && !IsInt(bytes)) {
+    RaiseTypeError(absl::StrCat("fit(): 'bytes' should be an int or a str, not ", TypeName(bytes)));
+  }
   std::string text = nb::isinstance<nb::str>(bytes)
                          ? FromStr(bytes, "fit(): 'bytes'")
                          : Int128ToString(FromInt(bytes, "fit(): 'bytes'"));

@@ -9,6 +9,8 @@ import onnxflops
 import pytest
 from conftest import ROOT
 from onnxflops import _core
+from onnxflops._engines import make_engine
+from onnxflops._sources import expand
 from onnxflops.monitor import Perf
 
 CORPUS = sorted(p for p in (ROOT / "tests/fuzz/corpus").rglob("*") if p.is_file())
@@ -164,6 +166,36 @@ def test_errors_name_arguments(gpt2):
         with pytest.raises(onnxflops.InvalidError) as raised:
             gpt2.count(batch=1, seq=8, **call)
         assert str(raised.value).startswith(text) and " --" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda m: m.count().modules[0], "modules[...]: a path should be a str, not int"),
+        (lambda m: m.count().rows(5), "rows(): 'by' should be a str, not int"),
+        (lambda m: m.count().fit(5.5), "fit(): 'bytes' should be an int or a str, not float"),
+        (lambda m: m.explain(5), "explain(): 'node' should be a str, not int"),
+        (lambda m: m.compare(5), "compare(): 'with_' should be a str or a list of them, not int"),
+        (lambda m: pow(m.count().flops, 2, 5), "unsupported operand type(s) for ** or pow(): 'Expr', 'int', 'int'"),
+        (lambda m: onnxflops.peak_flops_per_second("h100-sxm", 1), "peak_flops_per_second(): 'dtype' should be a str, not int"),
+        (lambda m: onnxflops.mfu(step_time=1), "missing a required argument: 'model'"),
+        (lambda m: expand(5, {}), "scan(): 'sources' should be a path, a URL, or a list of them, not int"),
+        (lambda m: make_engine("local", "x", None), "scan(): 'workers' should be an int, not str"),
+        (lambda m: onnxflops.mfu(m.count(), batch=8), "mfu() of a report, which has its sizes and options: 'batch' is no argument"),
+    ],
+)  # fmt: skip
+def test_wrong_types_name_their_argument(gpt2, call, text):
+    with pytest.raises(TypeError) as raised:
+        call(gpt2)
+    assert str(raised.value) == text
+
+
+def test_misspelt_options_are_suggested(gpt2):
+    for call, name in ((gpt2.count, "optimizer"), (gpt2.count, "at_image"), (lambda **given: onnxflops.mfu(gpt2, **given), "step_time")):
+        with pytest.raises(onnxflops.InvalidError, match=f"; did you mean the argument {name}="):
+            call(**{name[:-2] + name[-1]: 1})
+    with pytest.raises(onnxflops.InvalidError, match=r": fit: symbol 'seq' is not bound: count\(seq=N\) binds it, and any other size"):
+        gpt2.count().fit("80GiB")
 
 
 def test_odd_pickles(gpt2):

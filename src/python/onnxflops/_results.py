@@ -89,7 +89,7 @@ def rows(result: Any, by: str | None) -> list[dict[str, Any]]:
     lists = _LISTS[kind]
     name = lists.get(next(iter(lists)) if by is None else by)
     if name is None:
-        raise InvalidError(f"rows(): by {by!r}: it should be {' or '.join(lists)}")
+        raise InvalidError(f"rows(): by={by!r}: it should be {' or '.join(lists)}")
     if name not in document:
         raise InvalidError("rows(): the diff has no nodes: both should be reports, count(by='node')")
     return [_row(entry) for entry in document[name]]
