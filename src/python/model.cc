@@ -80,10 +80,6 @@ CountCall TakeCountCall(const nb::kwargs& given) {
   CountCall call;
   RefuseProgramOptions(given, "count()");
   call.given = TakeOptions(given, "count()", &args);
-  if (args.serving.asked() || !args.serving.experts.empty()) {
-    Raise(absl::UnimplementedError(
-        "count(): Report.serving() counts the step of a server: it takes requests= and experts="));
-  }
   // Report.memory and Report.fit() may ask for it later.
   const settings::MemoryArguments& memory = args.memory;
   if (memory.asks_for_training() || !memory.order.empty()) args.memory.memory = true;

@@ -57,6 +57,7 @@ def test_backward_has_one_name():
         ({"batch": 1, "memory": True, "optimizer": "adamw"}, ["--dim", "batch=1", "--memory", "--optimizer", "adamw"]),
         ({"batch": 1, "lora": "r=16:c_fc"}, ["--dim", "batch=1", "--lora", "r=16:c_fc"]),
         ({"convention": "thop"}, ["--convention", "thop"]),
+        ({"module": ["visual", "!visual.conv1"]}, ["--module", "visual,!visual.conv1"]),
     ],
     ids=str,
 )
@@ -719,7 +720,7 @@ def test_rows_of_results(gpt2):
 
 
 def test_count_names_the_method_for_a_step_of_a_server(gpt2):
-    for option in ({"experts": "4"}, {"requests": "step.csv"}):
+    for option in ({"experts": 4}, {"requests": "step.csv"}, {"requests": [{"prompt": 5}]}):
         with pytest.raises(onnxflops.UnsupportedError, match=r"Report.serving\(\) counts the step"):
             gpt2.count(batch=1, seq=4, **option)
     with pytest.raises(TypeError, match=r"an argument of Report.serving\(\)"):
