@@ -223,8 +223,10 @@ def test_advice_names_arguments(gpt2):
 def test_classes():
     with pytest.raises(LookupError):
         onnxflops.load("/no/such/file.onnx")
-    with pytest.raises(FileNotFoundError):
-        onnxflops.load("missing")
+    for call in (lambda: onnxflops.load("missing"), lambda: onnxflops.load(ROOT / "models/lstm.onnx").count(rules="missing")):
+        with pytest.raises(FileNotFoundError, match="missing.*: no such file") as raised:
+            call()
+        assert (raised.value.filename, raised.value.strerror) == ("missing", "No such file or directory")
     with pytest.raises(ValueError, match="null"):
         onnxflops.load("a\0b")
     assert os.path.basename(onnxflops.__file__) == "__init__.py"
