@@ -43,6 +43,14 @@ constexpr std::pair<absl::string_view, absl::string_view> kMethods[] = {
     {"with-transformers", "from_config()"},
 };
 
+// A method stands for the whole command.
+constexpr absl::string_view kCompares = "onnxflops compare MODEL ";
+// Values that are words, by argument; all others begin with a digit or a capital.
+constexpr std::pair<absl::string_view, absl::string_view> kOwnValues[] = {
+    {"at_batch", "batch"},
+    {"lora", "all-linear"},
+};
+
 // What a text may say of an option.
 struct Words {
   std::string argument;
@@ -50,6 +58,7 @@ struct Words {
   std::vector<std::string> choices;
   bool is_method = false;  // `argument` is of kMethods
   bool has_no_value = false;
+  bool is_dict = false;
 };
 
 // By setting: "backward".
@@ -74,7 +83,9 @@ std::map<std::string, Words, std::less<>> AllWords() {
   std::map<std::string, Words, std::less<>> words;
   for (const settings::Row& option : list.rows()) {
     if (IsNotInPython(option.name)) continue;
-    words.emplace(option.name, Words{ArgumentName(option), option.type, option.choices});
+    Words one = {ArgumentName(option), option.type, option.choices};
+    one.is_dict = option.values != nullptr && absl::StrContains(option.type, '=');
+    words.emplace(option.name, std::move(one));
   }
   for (const absl::string_view name : kOfScreens) {
     words.emplace(name, Words{absl::StrReplaceAll(name, {{"-", "_"}}), "", {}, false, true});
@@ -93,19 +104,70 @@ bool GoesOn(absl::string_view rest, absl::string_view word) {
          (rest.empty() || !IsWordSign(rest[0]));
 }
 
-// "batch=1" after --dim is an argument itself; after another option it is an entry of a dict.
+// What may be a value in a text, without the sign that ends its clause: "80GiB:seq" of
+// "80GiB:seq. Open sizes". `rest` begins with the space before it, or it is "".
+absl::string_view NextWord(absl::string_view rest) {
+  if (!absl::ConsumePrefix(&rest, " ")) return "";
+  absl::string_view word = rest.substr(0, rest.find_first_of(" \n"));
+  while (!word.empty() && absl::StrContains(",.:;)\"", word.back())) word.remove_suffix(1);
+  return word;
+}
+
+bool IsDigit(char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); }
+bool IsUpper(char c) { return absl::ascii_isupper(static_cast<unsigned char>(c)); }
+
+// A value as Python writes it. Numbers, and what stands for a value (NAME), have no quotes.
+std::string Literal(absl::string_view value) {
+  if (absl::c_all_of(value, IsDigit) || absl::c_all_of(value, IsUpper)) return std::string(value);
+  return absl::StrCat("'", value, "'");
+}
+
+// "batch=1" after --dim is an argument itself; after another option it is an entry of a dict. "" if
+// no entry follows.
 std::string Entry(const Words& words, absl::string_view* rest) {
-  absl::string_view text = rest->substr(1);
-  size_t end = 0;
-  while (end < text.size() && (IsWordSign(text[end]) || text[end] == '_')) ++end;
-  const absl::string_view name = text.substr(0, end);
-  if (name.empty() || end == text.size() || text[end] != '=') return words.argument;
-  size_t stop = end + 1;
-  while (stop < text.size() && (IsWordSign(text[stop]) || text[stop] == '_')) ++stop;
-  const absl::string_view value = text.substr(end + 1, stop - end - 1);
-  rest->remove_prefix(1 + stop);
+  const absl::string_view word = NextWord(*rest);
+  const size_t equals = word.find('=');
+  if (equals == 0 || equals == absl::string_view::npos || equals + 1 == word.size()) return "";
+  absl::string_view value = word.substr(equals + 1);
+  if (words.argument == "dim") value = value.substr(0, value.find_first_of(".,;:)"));
+  const absl::string_view name = word.substr(0, equals);
+  rest->remove_prefix(1 + equals + 1 + value.size());
   if (words.argument == "dim") return absl::StrCat(name, "=", value);
-  return absl::StrCat(words.argument, "={'", name, "': ", value, "}");
+  return absl::StrCat(words.argument, "={'", name, "': ", Literal(value), "}");
+}
+
+// After an option: "'batch=1..'" of --dim is batch='1..', and "'x y'=5,3" is an entry of a dict.
+// "" if neither follows.
+std::string QuotedEntry(const Words& words, absl::string_view* rest) {
+  const size_t close = rest->find('\'', 2);
+  if (close == absl::string_view::npos) return "";
+  const absl::string_view quoted = rest->substr(1, close);
+  if (absl::StartsWith(rest->substr(close + 1), "=")) {
+    const std::string after = absl::StrCat(" ", rest->substr(close + 2));
+    const absl::string_view value = NextWord(after);
+    const std::string shown =
+        absl::StrContains(value, ',') ? absl::StrCat("[", value, "]") : Literal(value);
+    rest->remove_prefix(close + 2 + value.size());
+    return absl::StrCat(words.argument, "={", quoted, ": ", shown, "}");
+  }
+  const size_t equals = quoted.find('=');
+  const absl::string_view name = quoted.substr(1, equals - 1);
+  const auto is_of_name = [](char c) { return c == '_' || (c != '-' && IsWordSign(c)); };
+  if (words.argument != "dim" || equals == absl::string_view::npos || name.empty() ||
+      IsDigit(name[0]) || !absl::c_all_of(name, is_of_name)) {
+    return "";
+  }
+  rest->remove_prefix(1 + equals + 1);
+  return absl::StrCat(name, "='");
+}
+
+// Whether `word` after the option is a value of it, and no word of the sentence.
+bool IsValue(const Words& words, absl::string_view word, absl::string_view after) {
+  if (word.empty()) return false;
+  if (IsDigit(word[0]) || IsUpper(word[0]) || absl::StrContains(word, '=')) return true;
+  if (words.type == "FILE" && absl::StartsWith(after, ": ")) return true;
+  if (words.argument == "device" && absl::c_any_of(word, IsDigit)) return true;
+  return absl::c_linear_search(kOwnValues, std::pair(absl::string_view(words.argument), word));
 }
 
 // "compare([%])" with the value that follows: NAME, or one that begins with a digit.
@@ -114,7 +176,7 @@ std::string Call(const std::string& call, absl::string_view* rest) {
   absl::string_view text = *rest;
   std::string value = "...";
   if (absl::ConsumePrefix(&text, " ") && !text.empty() &&
-      (absl::ascii_isdigit(static_cast<unsigned char>(text[0])) || GoesOn(*rest, "NAME"))) {
+      (IsDigit(text[0]) || GoesOn(*rest, "NAME"))) {
     const size_t end = std::min(text.find_first_of(" ,;:)"), text.size());
     value = absl::StrCat("\"", text.substr(0, end), "\"");
     rest->remove_prefix(1 + end);
@@ -129,22 +191,23 @@ std::string Translated(const Words& words, absl::string_view* rest) {
   if (words.has_no_value) return words.argument;
   if (words.type.empty()) return absl::StrCat(words.argument, "=True");
   if (absl::StartsWith(*rest, " '")) {
+    if (const std::string entry = QuotedEntry(words, rest); !entry.empty()) return entry;
     rest->remove_prefix(1);
     return absl::StrCat(words.argument, "=");
   }
-  if (absl::StartsWith(words.type, "NAME=") && absl::StartsWith(*rest, " ")) {
-    const absl::string_view before = *rest;
-    const std::string entry = Entry(words, rest);
-    if (rest->size() < before.size()) return entry;
-  }
-  if (GoesOn(*rest, words.type)) {
-    rest->remove_prefix(1 + words.type.size());
-    return absl::StrCat(words.argument, "=", words.type);
+  if (words.is_dict) {
+    if (const std::string entry = Entry(words, rest); !entry.empty()) return entry;
+    return absl::StrCat(words.argument, absl::StartsWith(*rest, ":") ? "" : "={...}");
   }
   for (const std::string& choice : words.choices) {
     if (!GoesOn(*rest, choice)) continue;
     rest->remove_prefix(1 + choice.size());
     return absl::StrCat(words.argument, "='", choice, "'");
+  }
+  const absl::string_view word = NextWord(*rest);
+  if (IsValue(words, word, rest->substr(std::min(rest->size(), 1 + word.size())))) {
+    rest->remove_prefix(1 + word.size());
+    return absl::StrCat(words.argument, "=", Literal(word));
   }
   return words.argument;
 }
@@ -211,6 +274,9 @@ std::string ArgumentWords(absl::string_view text) {
       while (end < text.size() && IsWordSign(text[end])) ++end;
       if (const auto found = kWords->find(text.substr(2, end - 2)); found != kWords->end()) {
         text.remove_prefix(end);
+        if (found->second.is_method && absl::EndsWith(out, kCompares)) {
+          out.resize(out.size() - kCompares.size());
+        }
         out += Translated(found->second, &text);
         continue;
       }

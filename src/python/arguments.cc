@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "src/base/limits.h"
@@ -25,7 +26,7 @@ constexpr absl::string_view kNotInPython[] = {
     "format", "o",       "color", "save",  "annotate", "strict", "plot",    "sort",  "redact-names",
     "j",      "columns", "top",   "depth", "no-fold",  "exact",  "prefill", "decode"};
 
-constexpr absl::string_view kOfServing[] = {"prefill", "decode"};
+constexpr absl::string_view kOfServing[] = {"prefill", "decode", "requests", "experts"};
 
 // Whose list is one value.
 constexpr absl::string_view kLists[] = {"lengths", "cu-seqlens", "images", "grid-thw", "audio"};
@@ -135,6 +136,12 @@ void SetOption(const settings::Row& option, nb::handle given, const std::string&
       RaiseTypeError(absl::StrCat(what, " should be a bool, not ", TypeName(value)));
     }
     *option.flag = value.ptr() == Py_True;
+  } else if (option.name == "module" && IsSequence(value)) {
+    // ["visual", "!visual.conv1"] -> "visual,!visual.conv1".
+    std::vector<std::string> globs;
+    AddTexts(value, what, &globs);
+    if (globs.empty()) RaiseTypeError(absl::StrCat(what, " is a list without a module"));
+    *option.value = absl::StrJoin(globs, ",");
   } else if (option.value != nullptr) {
     if (IsSequence(value)) RaiseTypeError(absl::StrCat(what, " takes one value"));
     *option.value = ToText(value, what);
@@ -202,15 +209,22 @@ bool IsNotInPython(absl::string_view setting) {
          std::end(kNotInPython);
 }
 
+bool IsOfServing(absl::string_view setting) {
+  return std::find(std::begin(kOfServing), std::end(kOfServing), setting) != std::end(kOfServing);
+}
+
 void RefuseProgramOptions(const nb::kwargs& given, const std::string& function) {
   for (const auto& [key, value] : given) {
     const std::string name = FromStr(key, function);
+    if (IsOfServing(name) && !IsNotInPython(name) && !value.is_none()) {
+      Raise(absl::UnimplementedError(
+          absl::StrCat(function, ": Report.serving() counts the step of a server: it takes ",
+                       "requests= and experts=")));
+    }
     if (!IsNotInPython(Typed(name))) continue;
-    const bool is_of_serving =
-        std::find(std::begin(kOfServing), std::end(kOfServing), name) != std::end(kOfServing);
     RaiseTypeError(absl::StrCat(
         function, ": ", Quoted(name), " is ",
-        is_of_serving ? "an argument of Report.serving()" : "an option of the program only",
+        IsOfServing(name) ? "an argument of Report.serving()" : "an option of the program only",
         "; a size of this name is given by dim={", Quoted(name), ": N}"));
   }
 }

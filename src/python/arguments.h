@@ -20,6 +20,8 @@ namespace onnxflops::python {
 
 // What the program does with files and screens, as --depth; Python has methods for that.
 bool IsNotInPython(absl::string_view setting);
+// Settings that Report.serving() takes. The functions that count show some of them, as 1.0.0 did.
+bool IsOfServing(absl::string_view setting);
 // TypeError if an argument is one of these: a size of the same name goes into `dim`.
 void RefuseProgramOptions(const nanobind::kwargs& given, const std::string& function);
 

@@ -101,7 +101,8 @@ struct Side {
   std::string path() const { return report != nullptr ? report->model.path : (*model.model)->path; }
 };
 
-// A report; the JSON of one, as text, as bytes or in a file; or what onnxflops.load() takes.
+// A report; the JSON of one, as text, as bytes, as a dict or in a file; or what onnxflops.load()
+// takes.
 Side SideOf(nb::handle source) {
   Side side;
   std::string text, name = "the report";
@@ -110,7 +111,10 @@ Side SideOf(nb::handle source) {
     side.report = side.counted->report;
     return side;
   }
-  if (nb::isinstance<nb::bytes>(source)) {
+  if (nb::isinstance<nb::dict>(source)) {
+    text = FromStr(nb::module_::import_("json").attr("dumps")(source), "the report");
+    if (!LooksLikeReport(absl::string_view(text).substr(0, kReportPrefix))) text.clear();
+  } else if (nb::isinstance<nb::bytes>(source)) {
     const auto bytes = nb::borrow<nb::bytes>(source);
     if (LooksLikeReport({bytes.c_str(), std::min(bytes.size(), kReportPrefix)})) {
       text.assign(bytes.c_str(), bytes.size());
@@ -240,7 +244,7 @@ MfuReport MfuOfReport(const PyReport& of, const nb::kwargs& given) {
   for (const auto& [key, value] : given) {
     if (IsGiven(all, key, value)) rate[key] = value;
   }
-  SetOptions(rate, list, "mfu() of a report", Others::kNone);
+  SetOptions(rate, list, "mfu() of a report, which has its sizes and options", Others::kNone);
   MfuOptions options = Require(args.Parse());
   options.count = *of.options;
   options.count.node_rows = false;

@@ -32,6 +32,8 @@ const char* ClassOf(const absl::Status& error) {
     case absl::StatusCode::kUnimplemented:
       return "UnsupportedError";
     case absl::StatusCode::kInvalidArgument:
+      if (absl::EndsWith(error.message(), ": no such file")) return "NoSuchFileError";
+      return "InvalidError";
     case absl::StatusCode::kAlreadyExists:
       return "InvalidError";
     default:

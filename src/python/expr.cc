@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -238,7 +239,20 @@ nb::list Symbols(const Expr& expr) {
 }
 
 // Parses an expression from a report or from user input.
-nb::object Parse(const std::string& text) { return ToNumber(Require(ParseExpr(text))); }
+nb::object Parse(const std::string& text) {
+  constexpr absl::string_view kNotHere[] = {"abs",  "ceil", "ceiling", "exp",   "int",  "log",
+                                            "log2", "mod",  "pow",     "round", "sqrt", "sum"};
+  const Expr parsed = Require(ParseExpr(text));
+  // "ceil(x)" could be the name of a size, as "nonzero(x)" is.
+  for (const std::string& name : parsed.Symbols()) {
+    const std::string function = name.substr(0, name.find('('));
+    if (function == name || !absl::c_linear_search(kNotHere, function)) continue;
+    Raise(absl::InvalidArgumentError(
+        absl::StrCat("parse_expr(): ", Quoted(function), " is no function of a formula: ",
+                     "floor, min, max and broadcast are, and (a + b - 1)//b rounds up")));
+  }
+  return ToNumber(parsed);
+}
 
 using Sign = const char*;
 
@@ -262,7 +276,9 @@ void DefineArithmetic(nb::class_<Expr>* expr) {
   DefineAs(expr, "__rfloordiv__", Division("//", &FloorDiv, true), kNumber);
   DefineAs(expr, "__mod__", Division("%", &Mod), kNumber);
   DefineAs(expr, "__rmod__", Division("%", &Mod, true), kNumber);
-  DefineAs(expr, "__pow__", &Power, "(self, exponent: int, /) -> int | Expr");
+  // As an operator: of pow(e, 2, 5) Python says that there is no such thing.
+  expr->def("__pow__", &Power, nb::is_operator(),
+            nb::sig("def __pow__(self, exponent: int, /) -> int | Expr"));
   DefineAs(
       expr, "__neg__", [](const Expr& self) { return ToNumber(Expr(0) - self); }, kOne);
   DefineAs(

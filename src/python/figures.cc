@@ -11,14 +11,17 @@
 #include <optional>
 #include <string>
 
+#include "absl/hash/hash.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "src/base/quote.h"
 #include "src/cost/amounts.h"
 #include "src/python/argument_words.h"
 #include "src/python/convert.h"
 #include "src/python/types.h"
 #include "src/render/known.h"
+#include "src/report/memory_lines.h"
 #include "src/report/memory_report.h"
 #include "src/report/memory_rows.h"
 #include "src/report/writers.h"
@@ -106,6 +109,15 @@ nb::dict MemoryStatus(const PyMemory& of) {
   return statuses;
 }
 
+// The part of the report's screen that is about memory.
+Document MemoryDocument(const Report& report) {
+  const ViewOptions view;
+  Document document;
+  document.Add(Document::Table{report::MemoryTable(report, view), "", view.stable});
+  document.Add(Document::Lines{report::MemoryLines(report, view)});
+  return document;
+}
+
 void DefineMemory(nb::module_& m) {
   nb::class_<PyMemory> memory(m, "Memory",
                               "What a model holds in memory, in bytes: an int, an Expr while sizes "
@@ -130,11 +142,11 @@ void DefineMemory(nb::module_& m) {
       &memory, [](const PyMemory& of) { return MemoryOfJson(of.of); },
       "The part `memory` of the report's JSON.");
   memory.def(
-      "_parts", [](const PyMemory& of) { return PartsOf(of.of); },
+      "_parts", [](const PyMemory& of) { return DocumentParts(MemoryDocument(*of.of.report)); },
       nb::sig("def _parts(self) -> list[tuple[Any, ...]]"));
   DefineView(&memory, "view");
   const auto text = [](const PyMemory& of) {
-    return ToStr(DrawText(InPython(ToDocument(*of.of.report, ViewOptions{}))));
+    return ToStr(DrawText(InPython(MemoryDocument(*of.of.report))));
   };
   memory.def("__str__", text);
   memory.def("__repr__", text);
@@ -182,6 +194,12 @@ void DefineFit(nb::module_& m) {
       &fit, [](const PyFit& of) { return nb::object(MemoryOfJson(of.of)["fit"]); },
       "The part `fit` of the JSON of the report's memory.");
   DefineView(&fit, "view_fit");
+  fit.def(
+      "__str__",
+      [](nb::handle self) {
+        return nb::module_::import_("onnxflops._results").attr("text_of_fit")(self);
+      },
+      nb::sig("def __str__(self) -> str"));
   fit.def("__repr__", [](const PyFit& of) {
     std::string text = absl::StrCat("<onnxflops.Fit: ");
     for (const FitRow& row : of.fit().rows) {
@@ -191,6 +209,49 @@ void DefineFit(nb::module_& m) {
     text.resize(text.size() - 2);
     return ToStr(text + ">");
   });
+}
+
+// A pickled figure, which may come from anywhere.
+PyFigure FigureOf(const std::string& name, nb::handle value, const std::string& status) {
+  const Quantity* const quantity = FindQuantity(name);
+  if (quantity == nullptr) {
+    Raise(absl::InvalidArgumentError(
+        absl::StrCat("a pickled Figure is of no quantity: ", Quoted(name))));
+  }
+  for (const Known known : {Known::kExact, Known::kAssumed, Known::kAtLeast, Known::kAtMost,
+                            Known::kCounted, Known::kNothing}) {
+    if (status != StatusName(known)) continue;
+    return {quantity, FromNumber(value, "the value of a pickled Figure"), known};
+  }
+  Raise(absl::InvalidArgumentError(
+      absl::StrCat("a pickled Figure has no such status: ", Quoted(status))));
+}
+
+// Figures are values: those that say the same are equal.
+void DefineFigureValue(nb::module_& m, nb::class_<PyFigure>* figure) {
+  figure->def(
+      "__eq__",
+      [](const PyFigure& self, nb::handle other) -> nb::object {
+        if (!nb::isinstance<PyFigure>(other)) return nb::borrow(Py_NotImplemented);
+        const auto& that = nb::cast<const PyFigure&>(other);
+        return nb::bool_(self.quantity->key == that.quantity->key && self.known == that.known &&
+                         self.value == that.value);
+      },
+      nb::sig("def __eq__(self, other: object, /) -> bool"));
+  figure->def("__hash__", [](const PyFigure& f) {
+    return static_cast<Py_ssize_t>(absl::HashOf(f.quantity->key, f.value) >> 1);
+  });
+  figure->def(
+      "__reduce__",
+      [](const PyFigure& f) {
+        return nb::make_tuple(
+            nb::module_::import_("onnxflops._pickle").attr("figure_of"),
+            nb::make_tuple(ToStr(f.quantity->key), ToNumber(f.value), StatusName(f.known)));
+      },
+      nb::sig("def __reduce__(self) -> tuple[Any, ...]"));
+  DefineCopies(figure);
+  m.def("_figure", &FigureOf, nb::arg("name"), nb::arg("value"), nb::arg("status"),
+        nb::sig("def _figure(name: str, value: int | Expr, status: str) -> Figure"));
 }
 
 }  // namespace
@@ -203,7 +264,7 @@ nb::dict FiguresOf(const Report& report, const Amounts& amounts, bool lower_boun
     if (value.error() != nullptr) continue;
     figures[ToStr(q->key)] = nb::cast(PyFigure{q, value, report::KnownOf(*q, value, lower_bound)});
   }
-  return figures;
+  return nb::borrow<nb::dict>(nb::module_::import_("onnxflops._results").attr("Figures")(figures));
 }
 
 void DefineFigures(nb::module_& m) {
@@ -231,6 +292,7 @@ void DefineFigures(nb::module_& m) {
   figure.def("__repr__", [](const PyFigure& f) {
     return ToStr(absl::StrCat("<onnxflops.Figure ", f.quantity->key, ": ", TextOf(f), ">"));
   });
+  DefineFigureValue(m, &figure);
   DefineMemory(m);
   DefineFit(m);
 }

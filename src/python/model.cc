@@ -80,10 +80,6 @@ CountCall TakeCountCall(const nb::kwargs& given) {
   CountCall call;
   RefuseProgramOptions(given, "count()");
   call.given = TakeOptions(given, "count()", &args);
-  if (args.serving.asked() || !args.serving.experts.empty()) {
-    Raise(absl::UnimplementedError(
-        "count(): Report.serving() counts the step of a server: it takes requests= and experts="));
-  }
   // Report.memory and Report.fit() may ask for it later.
   const settings::MemoryArguments& memory = args.memory;
   if (memory.asks_for_training() || !memory.order.empty()) args.memory.memory = true;
@@ -142,10 +138,13 @@ struct CompareArguments : settings::CompareArguments {
 CompareReport Compare(const PyModel& of, nb::handle with, const nb::kwargs& given) {
   CompareRequest request;
   if (nb::isinstance<nb::str>(with)) {
-    request.with.push_back(FromStr(with, "compare(): 'with'"));
+    request.with.push_back(FromStr(with, "compare(): 'with_'"));
+  } else if (!PyObject_HasAttrString(with.ptr(), "__iter__")) {
+    RaiseTypeError(
+        absl::StrCat("compare(): 'with_' should be a str or a list of them, not ", TypeName(with)));
   } else {
     for (const nb::handle name : with) {
-      request.with.push_back(FromStr(name, "compare(): an item of 'with'"));
+      request.with.push_back(FromStr(name, "compare(): an item of 'with_'"));
     }
   }
   CompareArguments args;

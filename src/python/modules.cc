@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/glob.h"
 #include "src/base/quote.h"
@@ -51,6 +52,29 @@ nb::list Filter(const PyModules& of, const std::string& glob) {
   return found;
 }
 
+// Modules are values: the same one of reports that are equal.
+void DefineModuleValue(nb::class_<PyModule>* module) {
+  module->def(
+      "__eq__",
+      [](const PyModule& self, nb::handle other) -> nb::object {
+        if (!nb::isinstance<PyModule>(other)) return nb::borrow(Py_NotImplemented);
+        const auto& that = nb::cast<const PyModule&>(other);
+        return nb::bool_(self.index == that.index && SameReports(self.of, that.of));
+      },
+      nb::sig("def __eq__(self, other: object, /) -> bool"));
+  module->def("__hash__", [](const PyModule& of) {
+    return static_cast<Py_ssize_t>(absl::HashOf(of.module().path, of.index) >> 1);
+  });
+  module->def(
+      "__reduce__",
+      [](const PyModule& of) {
+        return nb::make_tuple(nb::module_::import_("onnxflops._pickle").attr("module_of"),
+                              nb::make_tuple(nb::cast(of.of), of.index));
+      },
+      nb::sig("def __reduce__(self) -> tuple[Any, ...]"));
+  DefineCopies(module);
+}
+
 void DefineTree(nb::module_& m) {
   nb::class_<PyModules> modules(m, "Modules",
                                 "The modules of a report: the model first, in order.");
@@ -64,10 +88,10 @@ void DefineTree(nb::module_& m) {
       nb::sig("def __iter__(self) -> Iterator[Module]"));
   modules.def(
       "__getitem__",
-      [](const PyModules& of, const std::string& path) {
-        return PyModule{of.of, FindModule(*of.of.report, path)};
+      [](const PyModules& of, nb::handle path) {
+        return PyModule{of.of, FindModule(*of.of.report, FromStr(path, "modules[...]: a path"))};
       },
-      nb::arg("path"));
+      nb::arg("path").none(), nb::sig("def __getitem__(self, path: str) -> Module"));
   modules.def("__contains__", [](const PyModules& of, nb::handle path) {
     if (!nb::isinstance<nb::str>(path)) return false;
     const std::string text = FromStr(path, "modules");
@@ -126,6 +150,7 @@ void DefineModules(nb::module_& m) {
       });
 
   DefineView(&module, "view_figures");
+  DefineModuleValue(&module);
   DefineTree(m);
 }
 

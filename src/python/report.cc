@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -22,6 +23,7 @@
 #include "src/base/limit_error.h"
 #include "src/base/quote.h"
 #include "src/base/setting.h"
+#include "src/base/similar.h"
 #include "src/base/status_macros.h"
 #include "src/graph/same_model.h"
 #include "src/python/argument_words.h"
@@ -157,8 +159,9 @@ nb::list Rows(const PyReport& of, const std::string& by) {
   if (by == "module") return ModuleRows(*of.report);
   if (by == "op") return OpRows(*of.report);
   if (by == "node") return NodeRows(*WithNodes(of));
-  Raise(absl::InvalidArgumentError(
-      absl::StrCat("rows(): by ", Quoted(by), ": it should be module, op or node")));
+  Raise(absl::InvalidArgumentError(absl::StrCat("rows(): by=", Quoted(by),
+                                                ": it should be module, op or node",
+                                                DidYouMean(by, {"module", "op", "node"}))));
 }
 
 std::string Headline(const Report& report, const Totals& totals) {
@@ -272,12 +275,6 @@ void DefineWriters(nb::class_<PyReport>& report) {
   report.def("__repr__", [](const PyReport& of) { return Title(*of.report); });
 }
 
-// Reports are equal if they say the same of the same graph.
-bool SameReports(const PyReport& a, const PyReport& b) {
-  return a.report == b.report ||
-         (SameGraphs(**a.of.model, **b.of.model) && ToJson(*a.report) == ToJson(*b.report));
-}
-
 // The same count with one argument more.
 PyReport CountWith(const PyReport& of, const char* argument, const nb::object& value) {
   nb::kwargs call = nb::steal<nb::kwargs>(of.given->ToDict().release());
@@ -290,6 +287,9 @@ PyMemory MemoryOf(const PyReport& of) {
 }
 
 PyFit FitInto(const PyReport& of, nb::handle bytes, const nb::object& symbol) {
+  if (!nb::isinstance<nb::str>(bytes) && !IsInt(bytes)) {
+    RaiseTypeError(absl::StrCat("fit(): 'bytes' should be an int or a str, not ", TypeName(bytes)));
+  }
   std::string text = nb::isinstance<nb::str>(bytes)
                          ? FromStr(bytes, "fit(): 'bytes'")
                          : Int128ToString(FromInt(bytes, "fit(): 'bytes'"));
@@ -410,6 +410,11 @@ void DefineValue(nb::class_<PyReport>& report) {
 
 }  // namespace
 
+bool SameReports(const PyReport& a, const PyReport& b) {
+  return a.report == b.report ||
+         (SameGraphs(**a.of.model, **b.of.model) && ToJson(*a.report) == ToJson(*b.report));
+}
+
 nb::list PartsOf(const PyReport& of) {
   constexpr int kRows = 200;
   ViewOptions view;
@@ -433,6 +438,29 @@ const Formulas::Counted& PyReport::Open() const {
 
 namespace {
 
+// Totals are values: those with the same figures are equal.
+bool SameTotals(const PyTotals& a, const PyTotals& b) {
+  const auto is_same = [&](const Quantity* q) {
+    if (!a.report->Has(*q) || !b.report->Has(*q)) return a.report->Has(*q) == b.report->Has(*q);
+    return a.report->In(*q, a.totals) == b.report->In(*q, b.totals);
+  };
+  return a.totals.lower_bound == b.totals.lower_bound && absl::c_all_of(AllQuantities(), is_same);
+}
+
+void DefineTotalsValue(nb::class_<PyTotals>* totals) {
+  totals->def(
+      "__eq__",
+      [](const PyTotals& self, nb::handle other) -> nb::object {
+        if (!nb::isinstance<PyTotals>(other)) return nb::borrow(Py_NotImplemented);
+        return nb::bool_(SameTotals(self, nb::cast<const PyTotals&>(other)));
+      },
+      nb::sig("def __eq__(self, other: object, /) -> bool"));
+  totals->def("__hash__", [](const PyTotals& of) {
+    return static_cast<Py_ssize_t>(absl::HashOf(of.totals.flops, of.totals.macs) >> 1);
+  });
+  DefineCopies(totals);
+}
+
 void DefineTotals(nb::module_& m) {
   nb::class_<PyTotals> totals(m, "Totals", "The figures of a model at sizes.");
   AddQuantities(
@@ -449,6 +477,7 @@ void DefineTotals(nb::module_& m) {
     return ToStr(absl::StrCat("<onnxflops.Totals: ", Headline(*of.report, of.totals), ">"));
   });
   DefineView(&totals, "view_figures");
+  DefineTotalsValue(&totals);
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ constexpr std::pair<absl::string_view, absl::string_view> kTypes[] = {
     {"max", "Mapping[str, str | float] | str | Sequence[str]"},
     {"parameter", "Mapping[str, float] | str | Sequence[str]"},
     {"titles", "str"},
+    {"module", "str | Sequence[str]"},
     {"causal", ""},
     {"backward", ""},
     {"attention", ""},
@@ -83,8 +84,9 @@ Shown ShowFunction(absl::string_view head, absl::string_view result, absl::strin
   for (const settings::Row& option : list.rows()) {
     if (IsNotInPython(option.name)) continue;
     absl::StrAppend(&shown.signature, ", ", Parameter(option));
+    const std::string text = ArgumentWords(settings::FirstSentence(option.text));
     absl::StrAppend(&shown.help, "  ", ArgumentName(option), ": ",
-                    ArgumentWords(settings::FirstSentence(option.text)), "\n");
+                    IsOfServing(option.name) ? "Of Report.serving(), not of this" : text, "\n");
   }
   if (!sizes.empty()) {
     absl::StrAppend(&shown.signature, ", **sizes: ", sizes);

@@ -71,6 +71,8 @@ struct PyReport {
   // The same with all sizes open.
   const Formulas::Counted& Open() const;
 };
+// Whether they say the same of the same graph.
+bool SameReports(const PyReport& a, const PyReport& b);
 
 // A figure and how far it is known.
 struct PyFigure {

@@ -9,6 +9,8 @@ import onnxflops
 import pytest
 from conftest import ROOT
 from onnxflops import _core
+from onnxflops._engines import make_engine
+from onnxflops._sources import expand
 from onnxflops.monitor import Perf
 
 CORPUS = sorted(p for p in (ROOT / "tests/fuzz/corpus").rglob("*") if p.is_file())
@@ -166,6 +168,36 @@ def test_errors_name_arguments(gpt2):
         assert str(raised.value).startswith(text) and " --" not in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda m: m.count().modules[0], "modules[...]: a path should be a str, not int"),
+        (lambda m: m.count().rows(5), "rows(): 'by' should be a str, not int"),
+        (lambda m: m.count().fit(5.5), "fit(): 'bytes' should be an int or a str, not float"),
+        (lambda m: m.explain(5), "explain(): 'node' should be a str, not int"),
+        (lambda m: m.compare(5), "compare(): 'with_' should be a str or a list of them, not int"),
+        (lambda m: pow(m.count().flops, 2, 5), "unsupported operand type(s) for ** or pow(): 'Expr', 'int', 'int'"),
+        (lambda m: onnxflops.peak_flops_per_second("h100-sxm", 1), "peak_flops_per_second(): 'dtype' should be a str, not int"),
+        (lambda m: onnxflops.mfu(step_time=1), "missing a required argument: 'model'"),
+        (lambda m: expand(5, {}), "scan(): 'sources' should be a path, a URL, or a list of them, not int"),
+        (lambda m: make_engine("local", "x", None), "scan(): 'workers' should be an int, not str"),
+        (lambda m: onnxflops.mfu(m.count(), batch=8), "mfu() of a report, which has its sizes and options: 'batch' is no argument"),
+    ],
+)  # fmt: skip
+def test_wrong_types_name_their_argument(gpt2, call, text):
+    with pytest.raises(TypeError) as raised:
+        call(gpt2)
+    assert str(raised.value) == text
+
+
+def test_misspelt_options_are_suggested(gpt2):
+    for call, name in ((gpt2.count, "optimizer"), (gpt2.count, "at_image"), (lambda **given: onnxflops.mfu(gpt2, **given), "step_time")):
+        with pytest.raises(onnxflops.InvalidError, match=f"; did you mean the argument {name}="):
+            call(**{name[:-2] + name[-1]: 1})
+    with pytest.raises(onnxflops.InvalidError, match=r": fit: symbol 'seq' is not bound: count\(seq=N\) binds it, and any other size"):
+        gpt2.count().fit("80GiB")
+
+
 def test_odd_pickles(gpt2):
     """Unpickling uses the loaders of files and formulas: untrusted bytes give errors."""
     for what in (gpt2, gpt2.count(batch=2), gpt2.count().flops):
@@ -180,9 +212,9 @@ def test_odd_pickles(gpt2):
 
 def test_advice_names_arguments(gpt2):
     rate = {"step_time": 0.41, "peak": 1e15}
-    with pytest.raises(onnxflops.UnavailableError, match="sizes are open, dim sets them: batch, seq"):
+    with pytest.raises(onnxflops.UnavailableError, match=r"sizes are open, dim=\{\.\.\.\} sets them: batch, seq"):
         onnxflops.mfu(gpt2, **rate)
-    with pytest.raises(onnxflops.InvalidError, match="device=NAME with dtype, or peak FLOP/s, is needed"):
+    with pytest.raises(onnxflops.InvalidError, match="device=NAME with dtype, or peak='FLOP/s', is needed"):
         onnxflops.mfu(gpt2, step_time=0.41, batch=1, seq=8)
     with pytest.raises(onnxflops.NotFoundError, match="^.*frozen='nothing' matches no parameter"):
         gpt2.count(backward="exact", frozen="nothing")
@@ -191,8 +223,10 @@ def test_advice_names_arguments(gpt2):
 def test_classes():
     with pytest.raises(LookupError):
         onnxflops.load("/no/such/file.onnx")
-    with pytest.raises(FileNotFoundError):
-        onnxflops.load("missing")
+    for call in (lambda: onnxflops.load("missing"), lambda: onnxflops.load(ROOT / "models/lstm.onnx").count(rules="missing")):
+        with pytest.raises(FileNotFoundError, match="missing.*: no such file") as raised:
+            call()
+        assert (raised.value.filename, raised.value.strerror) == ("missing", "No such file or directory")
     with pytest.raises(ValueError, match="null"):
         onnxflops.load("a\0b")
     assert os.path.basename(onnxflops.__file__) == "__init__.py"
@@ -221,7 +255,18 @@ def test_texts_of_the_library_are_in_words_of_python():
     [
         ("(rows under 1 % joined: --depth N opens them; costliest: --top 10)", "(rows under 1 % joined)"),
         ("5 closed: --depth N opens them", "5 closed"),
-        ("batch = 1 (assumed; --dim sets sizes)", "batch = 1 (assumed; dim sets sizes)"),
+        ("batch = 1 (assumed; --dim sets sizes)", "batch = 1 (assumed; dim={...} sets sizes)"),
+        ("--at-batch 8 counts at another batch; --at-batch batch opens it", "at_batch=8 counts at another batch; at_batch='batch' opens it"),
+        ("or --at-image HEIGHTxWIDTH counts at another size", "or at_image='HEIGHTxWIDTH' counts at another size"),
+        ("name one, as --fit 80GiB:seq. Open sizes: seq", "name one, as fit='80GiB:seq'. Open sizes: seq"),
+        ("--dim 'batch=1..': '' should be a number", "batch='1..': '' should be a number"),
+        ("--dim: no parameter is named 'x'", "dim: no parameter is named 'x'"),
+        ("--frozen NAME takes one out", "frozen=NAME takes one out"),
+        ("if so: --tied onnx::MatMul_1=m.wte.weight", "if so: tied={'onnx::MatMul_1': 'm.wte.weight'}"),
+        ("--lengths 'my size'=5,3 gives them", "lengths={'my size': [5,3]} gives them"),
+        ("budgets.toml, --max", "budgets.toml, max={...}"),
+        ("--rules no.toml: no such file", "rules='no.toml': no such file"),
+        ("thumb; onnxflops compare MODEL --with NAME has every term", "thumb; compare([\"NAME\"]) has every term"),
         ("; --prefill and --decode set them together", "; serving(prefill=...) and serving(decode=...) set them together"),
         ("then --decode 1@512 is the step after it", "then serving(decode=\"1@512\") is the step after it"),
         ("* rests on a guess, which --with NAME prints", "* rests on a guess, which compare([\"NAME\"]) prints"),

@@ -57,6 +57,7 @@ def test_backward_has_one_name():
         ({"batch": 1, "memory": True, "optimizer": "adamw"}, ["--dim", "batch=1", "--memory", "--optimizer", "adamw"]),
         ({"batch": 1, "lora": "r=16:c_fc"}, ["--dim", "batch=1", "--lora", "r=16:c_fc"]),
         ({"convention": "thop"}, ["--convention", "thop"]),
+        ({"module": ["visual", "!visual.conv1"]}, ["--module", "visual,!visual.conv1"]),
     ],
     ids=str,
 )
@@ -128,6 +129,8 @@ def test_expr(gpt2):
     assert 1 + flops == flops + 1 and flops * 2 - flops == flops and flops - flops == 0
     assert flops > macs and not flops < macs and macs <= flops and flops != macs and flops != "x"
     assert {flops: 1}[gpt2.count().flops] == 1
+    with pytest.raises(onnxflops.InvalidError, match=r"'ceil' is no function of a formula: floor, min, max and broadcast are, and \(a \+"):
+        onnxflops.parse_expr("3*ceil(seq/2)")
     assert onnxflops.parse_expr("3*batch^2") == onnxflops.parse_expr("batch") ** 2 * 3
     assert (-flops).evaluate(batch=1, seq=1) == -flops.evaluate(batch=1, seq=1)
     with pytest.raises(onnxflops.UnavailableError, match="seq"):
@@ -359,12 +362,36 @@ def test_views_of_a_notebook():
 def test_pickle_and_copy(path):
     model = onnxflops.load(path)
     report = model.count()
-    for what in (model, report, report.flops, report.bytes_read):
+    for what in (model, report, report.flops, report.bytes_read, report.figures["flops"], list(report.modules)[-1]):
         again = pickle.loads(pickle.dumps(what))
         assert again == what and hash(again) == hash(what)
         if not isinstance(what, int):
             assert copy.copy(what) is what and copy.deepcopy(what) is what
     assert pickle.loads(pickle.dumps(report)).to_json() == report.to_json()
+
+
+def test_results_are_values(gpt2):
+    report, same = gpt2.count(), gpt2.count(dim={})
+    module = list(report.modules)[3]
+    assert report.figures["flops"] == same.figures["flops"] != report.figures["macs"] and report.figures == same.figures
+    assert module == same.modules[module.path] != report.modules[""] and module in set(same.modules)
+    assert module != gpt2.count(batch=2).modules[module.path]
+    assert report.at(batch=2, seq=8) == gpt2.count(batch=2).at(seq=8) != report.at(batch=2, seq=9)
+    assert hash(report.at(batch=2, seq=8)) == hash(same.at(batch=2, seq=8)) and copy.copy(report.at(batch=2, seq=8)) == report.at(batch=2, seq=8)
+
+
+def test_a_figure_that_is_none_suggests_another(gpt2):
+    with pytest.raises(KeyError, match="no figure 'flop'; did you mean flops?"):
+        gpt2.count().figures["flop"]
+    assert gpt2.count().figures.get("flop") is None
+
+
+def test_screens_of_parts_have_that_part_alone(gpt2):
+    fit = gpt2.count(seq=8).fit("80GiB")
+    assert f"  inference               {fit.inference:,}  exact" in str(fit).splitlines()
+    memory = gpt2.count(batch=1, seq=8, memory=True).memory
+    for text in (str(memory), memory._repr_html_()):
+        assert "training step" in text and "c_fc" not in text and "FLOPs" not in text
 
 
 def test_pickle_of_other_sources(gpt2, tmp_path):
@@ -681,7 +708,7 @@ def test_diff_and_check_of_reports(tmp_path, program):
     limit = {"macs": 5e9}
     assert onnxflops.check(base, max=limit) and not onnxflops.check(head, max=limit)
     assert not onnxflops.check(head.to_json(), max=limit)
-    for against in (m, base, base.to_json().encode(), tmp_path / "224.json", RESNET):
+    for against in (m, base, base.to_json().encode(), base.to_dict(), tmp_path / "224.json", RESNET):
         check = onnxflops.check(base, against=against, max="macs=+1%")
         assert check.passed and check.rows()[0]["growth_percent"] == 0
     with pytest.raises(onnxflops.InvalidError, match="at_image= is of a count"):
@@ -719,7 +746,7 @@ def test_rows_of_results(gpt2):
 
 
 def test_count_names_the_method_for_a_step_of_a_server(gpt2):
-    for option in ({"experts": "4"}, {"requests": "step.csv"}):
+    for option in ({"experts": 4}, {"requests": "step.csv"}, {"requests": [{"prompt": 5}]}):
         with pytest.raises(onnxflops.UnsupportedError, match=r"Report.serving\(\) counts the step"):
             gpt2.count(batch=1, seq=4, **option)
     with pytest.raises(TypeError, match=r"an argument of Report.serving\(\)"):

@@ -242,6 +242,12 @@ print(rows[0]["error"])
 """
 
 
+def test_protocol_that_is_none():
+    need("fsspec")
+    with pytest.raises(onnxflops.InvalidError, match="^foo://x.onnx: Protocol not known: foo"):
+        onnxflops.load("foo://x.onnx")
+
+
 def test_packages_that_are_not_there(tmp_path):
     """The error names the extra that has them."""
     need("pyarrow", "fsspec")

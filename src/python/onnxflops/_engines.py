@@ -33,6 +33,8 @@ class Engine(Protocol):
 
 
 def make_engine(name: str, workers: Optional[int], client: Any) -> Engine:
+    if workers is not None and not hasattr(workers, "__index__"):
+        raise TypeError(f"scan(): 'workers' should be an int, not {type(workers).__name__}")
     if workers is not None and workers < 1:
         raise InvalidError(f"scan(): workers={workers}: it should be 1 or more")
     if name == "local":

@@ -1,6 +1,8 @@
 """The exceptions of onnxflops. Their texts are those of the program, in which options are arguments."""
 
 import errno
+import os
+import re
 
 
 class OnnxflopsError(Exception):
@@ -38,4 +40,9 @@ class NoSuchFileError(NotFoundError, FileNotFoundError):
 
     def __init__(self, message: str, limit: str = "") -> None:
         super().__init__(message, limit)
-        self.errno = errno.ENOENT
+        path = re.sub(r": no such file\b.*", "", message, flags=re.DOTALL).rpartition(": ")[2]
+        named = re.fullmatch(r"[a-z_]+='(.*)'", path, re.DOTALL)  # of an argument
+        self.errno, self.strerror, self.filename = errno.ENOENT, os.strerror(errno.ENOENT), named[1] if named else path
+
+    def __str__(self) -> str:
+        return str(self.args[0])

@@ -15,7 +15,7 @@ from onnxflops._errors import InvalidError, UnavailableError
 from onnxflops._ranges import graph_bytes
 
 if TYPE_CHECKING:
-    from onnxflops._core import Expr, Model, Report
+    from onnxflops._core import Expr, Figure, Model, Module, Report
 
 _WHOLE = 1 << 22  # bytes of a model that are kept as they are
 _MOST_SIZE = 1 << 43  # of a file with holes
@@ -103,3 +103,13 @@ def expr_of(text: bytes, bounds: list[tuple[bytes, int]]) -> int | Expr:
 def report_of(model: Model, given: dict[str, Any]) -> Report:
     """A report is counted once more, with the arguments that count() had."""
     return _core._count(model, given)
+
+
+def figure_of(name: str, value: int | Expr, status: str) -> Figure:
+    """A figure of what it says."""
+    return _core._figure(name, value, status)
+
+
+def module_of(report: Report, index: int) -> Module:
+    """The module at this place of a report."""
+    return list(report.modules)[index]

@@ -149,6 +149,8 @@ def filesystem(url: str, options: dict[str, Any]) -> tuple[Any, str]:
         extra = _EXTRAS.get(protocol)
         install = f": pip install 'onnxflops[{extra}]'" if extra else ""
         raise ImportError(f"{protocol}:// needs another package{install} ({error})") from error
+    except ValueError as error:  # no such protocol
+        raise InvalidError(f"{url}: {error}") from error
     return found
 
 

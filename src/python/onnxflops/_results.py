@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,22 @@ _LISTS = {
 }
 
 
+class Figures(dict[str, Any]):
+    """Figures by name; of a name that is none, the error has one that is similar."""
+
+    def __missing__(self, name: object) -> Any:
+        similar = difflib.get_close_matches(str(name), self, 1)
+        raise KeyError(f"no figure {name!r}; {f'did you mean {similar[0]}?' if similar else 'there are ' + ', '.join(self)}")
+
+
+def text_of_fit(fit: Any) -> str:
+    """A line for each way to run the model."""
+    rows = [(name, "any" if (largest := getattr(fit, name)) is None else f"{largest:,}", status) for name, status in fit.status.items()]
+    names, sizes = (max(len(row[i]) for row in rows) for i in (0, 1))
+    head = f"what fits into {fit.bytes:,} bytes: the largest {fit.symbol}"
+    return "\n".join([head, *(f"  {name:{names}}  {size:>{sizes}}  {status.replace('_', ' ')}" for name, size, status in rows)])
+
+
 def _is_figure(value: Any) -> bool:
     return isinstance(value, dict) and value.keys() == {"expr", "value"}
 
@@ -30,7 +47,7 @@ def _number(figure: dict[str, Any]) -> Any:
     """An int, or a float of seconds; an Expr while a size is open; None if nothing is known."""
     if figure["value"] is not None or figure["expr"] is None:
         return figure["value"]
-    return _core.parse_expr(figure["expr"])
+    return _core._expr(figure["expr"].encode(), [])
 
 
 def _plain(value: Any) -> Any:
@@ -89,7 +106,7 @@ def rows(result: Any, by: str | None) -> list[dict[str, Any]]:
     lists = _LISTS[kind]
     name = lists.get(next(iter(lists)) if by is None else by)
     if name is None:
-        raise InvalidError(f"rows(): by {by!r}: it should be {' or '.join(lists)}")
+        raise InvalidError(f"rows(): by={by!r}: it should be {' or '.join(lists)}")
     if name not in document:
         raise InvalidError("rows(): the diff has no nodes: both should be reports, count(by='node')")
     return [_row(entry) for entry in document[name]]

@@ -56,8 +56,8 @@ def scan(
     needed bytes are fetched. A row has the source; flops, macs, params and others as decimals, which are null while a size
     is open, and as formulas (flops_expr); `standing`, their certainty; the open sizes (`symbols`), opset,
     number of nodes, hash of the file, version of onnxflops; warnings; the whole report as JSON; or the
-    error of a model that cannot be counted. Rows are in the order of the sources, after the rows that
-    `out` already had.
+    error of a model that cannot be counted. Rows that `out` already had of `sources` are first, then those of this
+    scan, in the order of the sources.
 
     `count` holds arguments of Model.count(). A size that a model does not have is skipped for that model,
     and its row has a warning. `fill` is the size of all symbols that are then still open; a size that follows

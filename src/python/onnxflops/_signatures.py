@@ -7,11 +7,27 @@ options that the program has. Here they become `def`s with that signature, which
 from __future__ import annotations
 
 import ast
+import difflib
+import inspect
+import re
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal
 
 from onnxflops import _core
+from onnxflops._errors import InvalidError
+
+_INCOMPATIBLE = "incompatible function arguments"  # nanobind's words, before a list of signatures
+_OF_FIT = re.compile(r" \(bind it with (.+?)=N\); bind every other size with dim\S*")
+_PLAIN = {"str": str, "int": int, "float": float, "bool": bool}
+_BODY = """
+    try:
+        return _engine({call})
+    except TypeError as error:
+        raise _named(error, _shown, locals()) from None
+    except InvalidError as error:
+        raise _advised(error, _shown, {sizes}) from None
+"""
 
 
 def _call(arguments: ast.arguments) -> str:
@@ -25,6 +41,35 @@ def _call(arguments: ast.arguments) -> str:
     return ", ".join(words)
 
 
+def _named(error: TypeError, shown: Any, given: dict[str, Any]) -> TypeError:
+    """An error of one line, which names the argument of a wrong type."""
+    if _INCOMPATIBLE not in str(error):
+        return error
+    for name, parameter in inspect.signature(shown).parameters.items():
+        words = ["str" if word.startswith("Literal[") else word for word in str(parameter.annotation).split(" | ")]
+        kinds = [word for word in words if word != "None"]
+        if name not in given or not kinds or not all(word in _PLAIN for word in kinds):
+            continue
+        value = given[name]
+        if not isinstance(value, tuple(_PLAIN[word] for word in kinds)) and not (value is None and "None" in words):
+            wanted = " or ".join("an int" if word == "int" else f"a {word}" for word in kinds)
+            return TypeError(f"{shown.__name__}(): {name!r} should be {wanted}, not {type(value).__name__}")
+    return TypeError(f"{shown.__name__}(): an argument has a type that it does not take: help({shown.__qualname__}) says which it takes")
+
+
+def _advised(error: InvalidError, shown: Any, sizes: Mapping[str, Any]) -> InvalidError:
+    """The error in terms of this function: a name that is no size may be that of an argument."""
+    text = str(error)
+    if shown.__name__ == "fit":
+        text = _OF_FIT.sub(r": count(\1=N) binds it, and any other size", text)
+    for name in sizes:
+        similar = difflib.get_close_matches(name, inspect.signature(shown).parameters, 1, 0.75)
+        if similar and f"no symbol is named {name!r}" in text and "did you mean" not in text:
+            text += f"; did you mean the argument {similar[0]}=?"
+    error.args = (text, *error.args[1:])
+    return error
+
+
 def typed(function: Any, owner: str = "") -> Any:
     """A function of the engine with its signature."""
     overloads = function.__nb_signature__
@@ -33,9 +78,12 @@ def typed(function: Any, owner: str = "") -> Any:
     definition = ast.parse(f"{signature}: ...").body[0]
     if not isinstance(definition, ast.FunctionDef):
         raise TypeError(f"{signature!r} is no function")
-    names = {"Any": Any, "Literal": Literal, "Mapping": Mapping, "PathLike": PathLike, "Sequence": Sequence, "_engine": function}
-    exec(f"from __future__ import annotations\n{signature}: return _engine({_call(definition.args)})", names)
+    names = {"Any": Any, "Literal": Literal, "Mapping": Mapping, "PathLike": PathLike, "Sequence": Sequence, "InvalidError": InvalidError}
+    names.update(_engine=function, _named=_named, _advised=_advised)
+    sizes = "()" if definition.args.kwarg is None else definition.args.kwarg.arg
+    exec(f"from __future__ import annotations\n{signature}:{_BODY.format(call=_call(definition.args), sizes=sizes)}", names)
     made: Any = names[definition.name]
+    names["_shown"] = made
     made.__doc__ = text
     made.__module__ = "onnxflops"
     made.__qualname__ = owner + definition.name
@@ -46,7 +94,14 @@ def _any_of(function: Any, shown: Any) -> Any:
     """An overloaded function, which shows the signature of its last form."""
 
     def call(*arguments: Any, **options: Any) -> Any:
-        return function(*arguments, **options)
+        try:
+            return function(*arguments, **options)
+        except TypeError as error:
+            if _INCOMPATIBLE in str(error):
+                inspect.signature(shown).bind(*arguments, **options)
+            raise
+        except InvalidError as error:
+            raise _advised(error, shown, options) from None
 
     for name in ("__name__", "__qualname__", "__module__", "__doc__"):
         setattr(call, name, getattr(shown, name))

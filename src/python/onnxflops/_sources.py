@@ -28,6 +28,8 @@ def expand(sources: Sources, storage_options: dict[str, Any]) -> list[str]:
     """The paths and URLs of models, in the order of `sources`."""
     if isinstance(sources, (bytes, bytearray)):
         raise TypeError("scan(): sources are paths and URLs, not bytes")
+    if not isinstance(sources, (str, os.PathLike)) and not hasattr(sources, "__iter__"):
+        raise TypeError(f"scan(): 'sources' should be a path, a URL, or a list of them, not {type(sources).__name__}")
     words = [sources] if isinstance(sources, (str, os.PathLike)) else sources
     found: list[str] = []
     for word in [os.fspath(word) for word in words]:
