@@ -25,8 +25,7 @@ OptShape ReadOpt(const Config& config) {
   s.positions = config.Size("max_position_embeddings", 2048);
   s.narrow = config.Size("word_embed_proj_dim", s.hidden);
   s.before = config.Flag("do_layer_norm_before", true);
-  const bool removed =
-      config.Has("_remove_final_layer_norm") && config.Flag("_remove_final_layer_norm", false);
+  const bool removed = config.Flag("_remove_final_layer_norm", false);
   s.last_norm = s.before && !removed;
   s.bias = config.Flag("enable_bias", true);
   s.affine = config.Flag("layer_norm_elementwise_affine", true);

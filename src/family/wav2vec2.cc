@@ -88,7 +88,7 @@ SpeechShape ReadSpeech(const Config& config, const char* prefix) {
   const bool features = config.Has("mask_feature_prob") && !config.IsZero("mask_feature_prob");
   if (features) config.Real("mask_feature_prob", 1);
   s.masks = !no_times || features;
-  if (config.Has("adapter_attn_dim")) s.language = config.Size("adapter_attn_dim", 1);
+  if (config.Given("adapter_attn_dim")) s.language = config.Size("adapter_attn_dim", 1);
   if (!s.stable) s.language = 0;
   return s;
 }

@@ -405,6 +405,6 @@ def test_the_table_of_types():
 
 def test_a_family_that_is_not_known(tmp_path):
     path = tmp_path / "config.json"
-    path.write_text('{"model_type": "opt"}')
+    path.write_text('{"model_type": "led"}')
     with pytest.raises(onnxflops.InvalidError, match=r"need no Python; from_config\(\) counts it by its class"):
         onnxflops.load(path)

@@ -202,6 +202,8 @@ def fill(kind, row, note):
         for number, (sizes, model) in enumerate(zip(points, models), 1):
             given = {name: sizes[name] for name in model.count().symbols if name in sizes}
             at = model.count(dim=given)
+            if not named and "batch" not in given:
+                sizes = {**sizes, "batch": 1}  # a tower of one image, as exported
             row[f"macs_{number}"] = at.macs
             if at.lower_bound:
                 raise ValueError("a part is not counted, so this is a lower bound")
