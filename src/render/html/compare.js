@@ -72,7 +72,10 @@ function knownOfTool(tool, { inside, lower }) {
 }
 function toolItem({ tool, theirs, part }, most, isChosen, state, choose) {
   const known = knownOfTool(tool, state);
-  const text = theirs === null ? "no figure at these sizes" : `${knownText(known, si(theirs))} ${unitOf(tool)}${tool.passes > 1 ? " a step" : ""}`;
+  // A tool that reads the file with its sizes open gives one number for all sizes.
+  const isNumber = (quantity) => /^-?[0-9]+$/.test(bare(quantity.expr)), ofOpenFile = isNumber(tool.headline) && !isNumber(tool.start);
+  const text = theirs === null ? "no figure at these sizes"
+    : `${knownText(known, si(theirs))} ${unitOf(tool)}${tool.passes > 1 ? " a step" : ""}${ofOpenFile ? ", sizes left open" : ""}`;
   const share = part === null ? "" : part < 5e-4 && theirs > 0n ? "<0.1 %" : `${(part * 100).toFixed(1)} %`;
   return h("li", {}, h("button", { type: "button", "data-tool": tool.name, "aria-pressed": String(isChosen), onclick: choose },
     h("span", { class: "tool", text: tool.name }), part === null ? h("span") : bar(part, most, isChosen ? "more2" : "total"),
