@@ -615,6 +615,8 @@ def test_estimate_audit_devices_ops(program, tmp_path):
     published = json.loads(program("audit", table, "--dim", "batch=1", "--format", "json", code=None))
     assert onnxflops.audit(table, dim={"batch": 1}).to_dict() == published and published["rows"][0]["figure"] > 10**11
     assert len(audit.errors) == 2 and "no such file" in audit.errors[1]
+    with pytest.raises(onnxflops.InvalidError, match="^unit='x': it should be a unit of figures"):
+        onnxflops.audit(table, unit="x")
     assert onnxflops.devices() == json.loads(program("devices", "--format", "json"))["devices"]
     assert [d["name"] for d in onnxflops.devices("h100-sxm")] == ["h100-sxm"]
     assert onnxflops.ops() == json.loads(program("ops", "--format", "json"))["operators"]
