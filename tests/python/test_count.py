@@ -378,6 +378,10 @@ def test_results_are_values(gpt2):
     assert module != gpt2.count(batch=2).modules[module.path]
     assert report.at(batch=2, seq=8) == gpt2.count(batch=2).at(seq=8) != report.at(batch=2, seq=9)
     assert hash(report.at(batch=2, seq=8)) == hash(same.at(batch=2, seq=8)) and copy.copy(report.at(batch=2, seq=8)) == report.at(batch=2, seq=8)
+    results = (gpt2, report, module, report.flops, report.figures["flops"], report.at(batch=2, seq=8))
+    assert not any(what == other for what in results for other in (None, "x", 5)) and None not in report.modules
+    with pytest.raises(TypeError, match="unsupported operand"):
+        report.flops + None
 
 
 def test_a_figure_that_is_none_suggests_another(gpt2):
