@@ -116,9 +116,9 @@ absl::StatusOr<Calibration> ParseCalibration(absl::string_view json, absl::strin
   ASSIGN_OR_RETURN(const nlohmann::json document, report::ParseObject(json, name));
   const auto at = document.find("calibration");
   if (at == document.end() || !at->is_object()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Escaped(name), WithSettings(": holds no calibration: onnxflops estimate MODEL "
-                                                 "{calibrate MEASURED} -o FILE.json writes one")));
+    return absl::InvalidArgumentError(absl::StrCat(
+        Escaped(name), WithSettings(": holds no calibration: `onnxflops estimate MODEL "
+                                    "{calibrate MEASURED} -o FILE.json` writes one")));
   }
   Calibration calibration;
   ASSIGN_OR_RETURN(calibration.measured, report::ReadMeasurement(*at, name));

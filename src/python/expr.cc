@@ -256,9 +256,10 @@ nb::object Parse(const std::string& text) {
 
 using Sign = const char*;
 
+// As an operator: of what it does not take (None, a third argument of pow) Python has the error.
 template <typename Function>
 void DefineAs(nb::class_<Expr>* expr, const char* name, const Function& function, Sign shape) {
-  expr->def(name, function, nb::sig(absl::StrCat("def ", name, shape).c_str()));
+  expr->def(name, function, nb::is_operator(), nb::sig(absl::StrCat("def ", name, shape).c_str()));
 }
 
 void DefineArithmetic(nb::class_<Expr>* expr) {
@@ -276,9 +277,7 @@ void DefineArithmetic(nb::class_<Expr>* expr) {
   DefineAs(expr, "__rfloordiv__", Division("//", &FloorDiv, true), kNumber);
   DefineAs(expr, "__mod__", Division("%", &Mod), kNumber);
   DefineAs(expr, "__rmod__", Division("%", &Mod, true), kNumber);
-  // As an operator: of pow(e, 2, 5) Python says that there is no such thing.
-  expr->def("__pow__", &Power, nb::is_operator(),
-            nb::sig("def __pow__(self, exponent: int, /) -> int | Expr"));
+  DefineAs(expr, "__pow__", &Power, "(self, exponent: int, /) -> int | Expr");
   DefineAs(
       expr, "__neg__", [](const Expr& self) { return ToNumber(Expr(0) - self); }, kOne);
   DefineAs(
@@ -306,7 +305,7 @@ void DefineOrder(nb::class_<Expr>* expr) {
         if (!IsNumber(other)) return NotImplemented();
         return nb::bool_(self == FromNumber(other, "Expr"));
       },
-      nb::sig("def __eq__(self, other: object, /) -> bool"));
+      nb::is_operator(), nb::sig("def __eq__(self, other: object, /) -> bool"));
 }
 
 // Text forms, and conversions for other libraries.

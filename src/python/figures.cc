@@ -237,7 +237,7 @@ void DefineFigureValue(nb::module_& m, nb::class_<PyFigure>* figure) {
         return nb::bool_(self.quantity->key == that.quantity->key && self.known == that.known &&
                          self.value == that.value);
       },
-      nb::sig("def __eq__(self, other: object, /) -> bool"));
+      nb::is_operator(), nb::sig("def __eq__(self, other: object, /) -> bool"));
   figure->def("__hash__", [](const PyFigure& f) {
     return static_cast<Py_ssize_t>(absl::HashOf(f.quantity->key, f.value) >> 1);
   });

@@ -215,7 +215,7 @@ void DefineValue(nb::class_<PyModel>* model) {
         if (!nb::isinstance<PyModel>(other)) return nb::borrow(Py_NotImplemented);
         return nb::bool_(SameModels(self, nb::cast<const PyModel&>(other)));
       },
-      nb::sig("def __eq__(self, other: object, /) -> bool"));
+      nb::is_operator(), nb::sig("def __eq__(self, other: object, /) -> bool"));
   model->def("__hash__", [](const PyModel& of) {
     const ModelData& data = **of.model;
     return static_cast<Py_ssize_t>(

@@ -61,7 +61,7 @@ void DefineModuleValue(nb::class_<PyModule>* module) {
         const auto& that = nb::cast<const PyModule&>(other);
         return nb::bool_(self.index == that.index && SameReports(self.of, that.of));
       },
-      nb::sig("def __eq__(self, other: object, /) -> bool"));
+      nb::is_operator(), nb::sig("def __eq__(self, other: object, /) -> bool"));
   module->def("__hash__", [](const PyModule& of) {
     return static_cast<Py_ssize_t>(absl::HashOf(of.module().path, of.index) >> 1);
   });
@@ -92,12 +92,15 @@ void DefineTree(nb::module_& m) {
         return PyModule{of.of, FindModule(*of.of.report, FromStr(path, "modules[...]: a path"))};
       },
       nb::arg("path").none(), nb::sig("def __getitem__(self, path: str) -> Module"));
-  modules.def("__contains__", [](const PyModules& of, nb::handle path) {
-    if (!nb::isinstance<nb::str>(path)) return false;
-    const std::string text = FromStr(path, "modules");
-    const std::vector<Module>& all = of.of.report->modules;
-    return std::any_of(all.begin(), all.end(), [&](const Module& m) { return m.path == text; });
-  });
+  modules.def(
+      "__contains__",
+      [](const PyModules& of, nb::handle path) {
+        if (!nb::isinstance<nb::str>(path)) return false;
+        const std::string text = FromStr(path, "modules");
+        const std::vector<Module>& all = of.of.report->modules;
+        return std::any_of(all.begin(), all.end(), [&](const Module& m) { return m.path == text; });
+      },
+      nb::arg().none(), nb::sig("def __contains__(self, arg: object, /) -> bool"));
   modules.def(
       "_parts", [](const PyModules& of) { return PartsOf(of.of); },
       nb::sig("def _parts(self) -> list[tuple[Any, ...]]"));

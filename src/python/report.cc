@@ -393,7 +393,7 @@ void DefineValue(nb::class_<PyReport>& report) {
         if (!nb::isinstance<PyReport>(other)) return nb::borrow(Py_NotImplemented);
         return nb::bool_(SameReports(self, nb::cast<const PyReport&>(other)));
       },
-      nb::sig("def __eq__(self, other: object, /) -> bool"));
+      nb::is_operator(), nb::sig("def __eq__(self, other: object, /) -> bool"));
   report.def("__hash__", [](const PyReport& of) {
     const Report& r = *of.report;
     return static_cast<Py_ssize_t>(absl::HashOf(r.model.path, r.totals.flops, r.totals.macs) >> 1);
@@ -454,7 +454,7 @@ void DefineTotalsValue(nb::class_<PyTotals>* totals) {
         if (!nb::isinstance<PyTotals>(other)) return nb::borrow(Py_NotImplemented);
         return nb::bool_(SameTotals(self, nb::cast<const PyTotals&>(other)));
       },
-      nb::sig("def __eq__(self, other: object, /) -> bool"));
+      nb::is_operator(), nb::sig("def __eq__(self, other: object, /) -> bool"));
   totals->def("__hash__", [](const PyTotals& of) {
     return static_cast<Py_ssize_t>(absl::HashOf(of.totals.flops, of.totals.macs) >> 1);
   });

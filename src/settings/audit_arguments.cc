@@ -190,6 +190,10 @@ absl::StatusOr<std::vector<Published>> AuditArguments::ReadFigures(
 
 absl::StatusOr<std::vector<Published>> AuditArguments::ReadFile(const std::string& file) const {
   PublishedLayout of_file = layout;
+  // Also where every figure has its own unit.
+  if (!layout.unit.empty() && !ParsePublishedFigure(absl::StrCat("1 ", layout.unit)).ok()) {
+    return BadValue("unit", layout.unit, "it should be a unit of figures, as GMACs or GFLOPs");
+  }
   RETURN_IF_ERROR(ParseTitles(titles, &of_file));
   const auto about = [&](const absl::Status& status) {
     return absl::Status(status.code(), absl::StrCat(Escaped(file), ": ", status.message()));

@@ -378,6 +378,10 @@ def test_results_are_values(gpt2):
     assert module != gpt2.count(batch=2).modules[module.path]
     assert report.at(batch=2, seq=8) == gpt2.count(batch=2).at(seq=8) != report.at(batch=2, seq=9)
     assert hash(report.at(batch=2, seq=8)) == hash(same.at(batch=2, seq=8)) and copy.copy(report.at(batch=2, seq=8)) == report.at(batch=2, seq=8)
+    results = (gpt2, report, module, report.flops, report.figures["flops"], report.at(batch=2, seq=8))
+    assert not any(what == other for what in results for other in (None, "x", 5)) and None not in report.modules
+    with pytest.raises(TypeError, match="unsupported operand"):
+        report.flops + None
 
 
 def test_a_figure_that_is_none_suggests_another(gpt2):
@@ -615,6 +619,8 @@ def test_estimate_audit_devices_ops(program, tmp_path):
     published = json.loads(program("audit", table, "--dim", "batch=1", "--format", "json", code=None))
     assert onnxflops.audit(table, dim={"batch": 1}).to_dict() == published and published["rows"][0]["figure"] > 10**11
     assert len(audit.errors) == 2 and "no such file" in audit.errors[1]
+    with pytest.raises(onnxflops.InvalidError, match="^unit='x': it should be a unit of figures"):
+        onnxflops.audit(table, unit="x")
     assert onnxflops.devices() == json.loads(program("devices", "--format", "json"))["devices"]
     assert [d["name"] for d in onnxflops.devices("h100-sxm")] == ["h100-sxm"]
     assert onnxflops.ops() == json.loads(program("ops", "--format", "json"))["operators"]

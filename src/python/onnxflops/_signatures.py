@@ -7,8 +7,6 @@ options that the program has. Here they become `def`s with that signature, which
 from __future__ import annotations
 
 import ast
-import difflib
-import inspect
 import re
 from collections.abc import Mapping, Sequence
 from os import PathLike
@@ -24,9 +22,12 @@ _BODY = """
     try:
         return _engine({call})
     except TypeError as error:
-        raise _named(error, _shown, locals()) from None
+        if _INCOMPATIBLE not in str(error):
+            raise
+        raise _named(_shown, locals()) from None
     except InvalidError as error:
-        raise _advised(error, _shown, {sizes}) from None
+        _advise(error, _shown, {sizes})
+        raise
 """
 
 
@@ -41,10 +42,10 @@ def _call(arguments: ast.arguments) -> str:
     return ", ".join(words)
 
 
-def _named(error: TypeError, shown: Any, given: dict[str, Any]) -> TypeError:
+def _named(shown: Any, given: dict[str, Any]) -> TypeError:
     """An error of one line, which names the argument of a wrong type."""
-    if _INCOMPATIBLE not in str(error):
-        return error
+    import inspect  # late, as `import onnxflops` should be light
+
     for name, parameter in inspect.signature(shown).parameters.items():
         words = ["str" if word.startswith("Literal[") else word for word in str(parameter.annotation).split(" | ")]
         kinds = [word for word in words if word != "None"]
@@ -57,8 +58,11 @@ def _named(error: TypeError, shown: Any, given: dict[str, Any]) -> TypeError:
     return TypeError(f"{shown.__name__}(): an argument has a type that it does not take: help({shown.__qualname__}) says which it takes")
 
 
-def _advised(error: InvalidError, shown: Any, sizes: Mapping[str, Any]) -> InvalidError:
-    """The error in terms of this function: a name that is no size may be that of an argument."""
+def _advise(error: InvalidError, shown: Any, sizes: Mapping[str, Any]) -> None:
+    """Puts the error in terms of this function: a name that is no size may be that of an argument."""
+    import difflib
+    import inspect
+
     text = str(error)
     if shown.__name__ == "fit":
         text = _OF_FIT.sub(r": count(\1=N) binds it, and any other size", text)
@@ -67,7 +71,6 @@ def _advised(error: InvalidError, shown: Any, sizes: Mapping[str, Any]) -> Inval
         if similar and f"no symbol is named {name!r}" in text and "did you mean" not in text:
             text += f"; did you mean the argument {similar[0]}=?"
     error.args = (text, *error.args[1:])
-    return error
 
 
 def typed(function: Any, owner: str = "") -> Any:
@@ -79,7 +82,7 @@ def typed(function: Any, owner: str = "") -> Any:
     if not isinstance(definition, ast.FunctionDef):
         raise TypeError(f"{signature!r} is no function")
     names = {"Any": Any, "Literal": Literal, "Mapping": Mapping, "PathLike": PathLike, "Sequence": Sequence, "InvalidError": InvalidError}
-    names.update(_engine=function, _named=_named, _advised=_advised)
+    names.update(_engine=function, _named=_named, _advise=_advise, _INCOMPATIBLE=_INCOMPATIBLE)
     sizes = "()" if definition.args.kwarg is None else definition.args.kwarg.arg
     exec(f"from __future__ import annotations\n{signature}:{_BODY.format(call=_call(definition.args), sizes=sizes)}", names)
     made: Any = names[definition.name]
@@ -98,10 +101,13 @@ def _any_of(function: Any, shown: Any) -> Any:
             return function(*arguments, **options)
         except TypeError as error:
             if _INCOMPATIBLE in str(error):
+                import inspect
+
                 inspect.signature(shown).bind(*arguments, **options)
             raise
         except InvalidError as error:
-            raise _advised(error, shown, options) from None
+            _advise(error, shown, options)
+            raise
 
     for name in ("__name__", "__qualname__", "__module__", "__doc__"):
         setattr(call, name, getattr(shown, name))
