@@ -228,7 +228,7 @@ def axes_and_sizes(module):
     points = [{axis: min(size, maker.sizes.limits.get(axis, (0, size))[1]) for axis, size in sizes.items()} for sizes in SIZES]
     if tower_of(module) is not None:
         return set(), points
-    made = maker.forms(names_of(module, module.config))[0]
+    made = maker.forms(names_of(module, module.config))[0]  # others have the same axes
     named = {axis for axes in made.axes.values() for axis in axes.values()}
     if "batch" not in named:  # a loop over images
         points = [{**sizes, "batch": 1} for sizes in points]

@@ -70,6 +70,8 @@ _NAMES = {  # what configurations call a number, the likeliest first
 }  # fmt: skip
 # Arguments that are optional in the signature and that some classes read all the same.
 _MORE = ("spatial_shapes", "pixel_attention_mask", "input_features_mask", "image_position_ids", "aspect_ratio_ids", "aspect_ratio_mask")
+# Forms that some classes take where they refuse the usual one: a sound with its one channel.
+_OTHER_FORMS: dict[str, tuple[str, tuple[Any, ...]]] = {"input_values": ("float", ("batch", 1, "samples"))}
 _MOST_DEPTH = 3  # of configurations in configurations
 _PARTS = (
     "text_config", "vision_config", "audio_config", "encoder", "decoder", "encoder_config", "backbone_config", "speech_encoder",
@@ -178,6 +180,7 @@ class Maker:
 
     def __init__(self, module: torch.nn.Module, config: Any, given: Mapping[str, int | None]) -> None:
         self.module, self.config, self.name = module, config, type(module).__name__
+        self._other: dict[str, tuple[str, tuple[Any, ...]]] = {}
         self.sizes = Sizes(dict(zip(("height", "width"), image_size(config) or ())), given)
         positions = number(config, "positions")
         if positions is not None:
@@ -203,9 +206,19 @@ class Maker:
         if more and (self.takes_patches() or set(names) & {"input_features", "pixel_values"}):
             with contextlib.suppress(UnsupportedError):
                 made.append(self.make([*names, *more]))
+        for other in sorted(set(names) & set(_OTHER_FORMS)):
+            with contextlib.suppress(UnsupportedError):
+                made.append(self._in_other_form(names, other))
         if "image_sizes" in arguments and "pixel_values" in names and {"height", "width"} <= self.sizes.fixed.keys():
             made.append(self._with_image_sizes(names))
         return made
+
+    def _in_other_form(self, names: Sequence[str], other: str) -> Inputs:
+        self._other = {other: _OTHER_FORMS[other]}
+        try:
+            return self.make(names)
+        finally:
+            self._other = {}
 
     def _with_image_sizes(self, names: Sequence[str]) -> Inputs:
         """Of a fixed number of images, since the class has a loop over them."""
@@ -238,6 +251,8 @@ class Maker:
     def form(self, name: str) -> tuple[str, tuple[Any, ...]]:
         """Of an argument; some names mean other shapes in other classes."""
         config = self.config
+        if name in self._other:
+            return self._other[name]
         if name == "input_values" and number(config, "features") and number(config, "max_length"):
             return "float", ("batch", number(config, "max_length"), "features?")  # a spectrogram
         if name == "input_values" and number(config, "audio_channels"):
