@@ -105,6 +105,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/convnext.cc
   src/family/decoder.cc
   src/family/decoder_families.cc
+  src/family/detr.cc
   src/family/dinov2.cc
   src/family/dinov3.cc
   src/family/distilbert.cc
