@@ -116,6 +116,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/image_blocks.cc
   src/family/internvl.cc
   src/family/llava.cc
+  src/family/mobilevit.cc
   src/family/open_clip.cc
   src/family/open_clip_text.cc
   src/family/pixtral.cc

@@ -72,6 +72,7 @@ constexpr Family kFamilies[] = {
     {"llava", BuildLlava, true, true},
     {"llava_next", BuildLlavaNext, true, true},
     {"mistral3", BuildMistral3, true, true},
+    {"mobilevit", BuildMobileVit},
     {"mt5", BuildMt5, true},
     {"qwen2_5_vl", BuildQwen25Vl, true, true},
     {"qwen2_vl", BuildQwen2Vl, true, true},
