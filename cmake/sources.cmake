@@ -109,6 +109,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/dinov2.cc
   src/family/dinov3.cc
   src/family/distilbert.cc
+  src/family/dpt.cc
   src/family/family.cc
   src/family/fused_decoder.cc
   src/family/gpt2.cc

@@ -24,6 +24,7 @@ absl::StatusOr<std::string> BuildDinov2(const Config& config);
 absl::StatusOr<std::string> BuildDinov3Convnext(const Config& config);
 absl::StatusOr<std::string> BuildDinov3Vit(const Config& config);
 absl::StatusOr<std::string> BuildDistilbert(const Config& config);
+absl::StatusOr<std::string> BuildDpt(const Config& config);
 absl::StatusOr<std::string> BuildFalcon(const Config& config);
 absl::StatusOr<std::string> BuildGemma3(const Config& config);
 absl::StatusOr<std::string> BuildGptNeox(const Config& config);

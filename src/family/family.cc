@@ -64,6 +64,7 @@ constexpr Family kFamilies[] = {
     {"dinov3_convnext", BuildDinov3Convnext},
     {"dinov3_vit", BuildDinov3Vit},
     {"distilbert", BuildDistilbert},
+    {"dpt", BuildDpt},
     {"falcon", BuildFalcon},
     {"gemma3", BuildGemma3, true, true},
     {"gpt2", BuildGpt2},
