@@ -114,6 +114,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/fused_decoder.cc
   src/family/gpt2.cc
   src/family/graph_builder.cc
+  src/family/hiera.cc
   src/family/image_blocks.cc
   src/family/internvl.cc
   src/family/llava.cc

@@ -28,6 +28,7 @@ absl::StatusOr<std::string> BuildDpt(const Config& config);
 absl::StatusOr<std::string> BuildFalcon(const Config& config);
 absl::StatusOr<std::string> BuildGemma3(const Config& config);
 absl::StatusOr<std::string> BuildGptNeox(const Config& config);
+absl::StatusOr<std::string> BuildHiera(const Config& config);
 absl::StatusOr<std::string> BuildOpenClip(const Config& config);
 absl::StatusOr<std::string> BuildClipText(const Config& config);
 absl::StatusOr<std::string> BuildClipVisionModel(const Config& config);

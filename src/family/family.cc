@@ -69,6 +69,7 @@ constexpr Family kFamilies[] = {
     {"gemma3", BuildGemma3, true, true},
     {"gpt2", BuildGpt2},
     {"gpt_neox", BuildGptNeox},
+    {"hiera", BuildHiera},
     {"internvl", BuildInternVl, true, true},
     {"llava", BuildLlava, true, true},
     {"llava_next", BuildLlavaNext, true, true},
