@@ -35,12 +35,16 @@ int64_t UnitOf(const HieraShape& s, size_t stage) {
   return static_cast<int64_t>(area * std::pow(static_cast<double>(s.Pool()), -1.0 * stage));
 }
 
-Sides ReadPair(const Config& config, const char* key, int64_t otherwise) {
-  const std::vector<int64_t> pair = config.SizesOr(key, {otherwise, otherwise});
+Sides ReadPair(const Config& config, const char* key, int64_t otherwise, bool may_be_0 = false) {
+  std::vector<int64_t> pair = may_be_0 ? config.Indices(key, {otherwise, otherwise})
+                                       : config.SizesOr(key, {otherwise, otherwise});
   for (const int64_t size : pair) {
     if (size > kMaxPatchSize) config.Fault(key, "is too large");
   }
-  if (pair.size() != 2) config.Fault(key, "should be height and width");
+  if (pair.size() != 2) {
+    config.Fault(key, "should be height and width");
+    pair = {1, 1};
+  }
   return {pair.front(), pair.back()};
 }
 
@@ -110,7 +114,7 @@ HieraShape ReadHiera(const Config& config) {
   s.image = ReadSides(config, 224);
   s.patch = ReadPair(config, "patch_size", 7);
   s.stride = ReadPair(config, "patch_stride", 4);
-  s.padding = ReadPair(config, "patch_padding", 3);
+  s.padding = ReadPair(config, "patch_padding", 3, /*may_be_0=*/true);
   s.pool = ReadPair(config, "query_stride", 2);
   s.unit = ReadPair(config, "masked_unit_size", 8);
   s.tokens = {s.image.height / s.stride.height, s.image.width / s.stride.width};
