@@ -105,17 +105,21 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/convnext.cc
   src/family/decoder.cc
   src/family/decoder_families.cc
+  src/family/detr.cc
   src/family/dinov2.cc
   src/family/dinov3.cc
   src/family/distilbert.cc
+  src/family/dpt.cc
   src/family/family.cc
   src/family/fused_decoder.cc
   src/family/gpt2.cc
   src/family/gptj.cc
   src/family/graph_builder.cc
+  src/family/hiera.cc
   src/family/image_blocks.cc
   src/family/internvl.cc
   src/family/llava.cc
+  src/family/mobilevit.cc
   src/family/modernbert.cc
   src/family/open_clip.cc
   src/family/open_clip_text.cc

@@ -199,6 +199,43 @@ std::vector<int64_t> Config::SizesOr(const char* key, const std::vector<int64_t>
   return otherwise;
 }
 
+std::vector<double> Config::Reals(const char* key, const std::vector<double>& otherwise) const {
+  const Json* value = Find(key);
+  if (value == nullptr) {
+    Default(key, absl::StrCat("[", absl::StrJoin(otherwise, ", "), "]"));
+    return otherwise;
+  }
+  std::vector<double> reals;
+  const bool fits = value->is_array() && !value->empty() && value->size() <= kMaxConfigLayers;
+  for (size_t i = 0; fits && i < value->size(); ++i) {
+    const Json& item = (*value)[i];
+    if (!item.is_number()) break;
+    const auto real = item.get<double>();
+    if (!std::isfinite(real) || real <= 0) break;
+    reals.push_back(real);
+  }
+  if (!fits || reals.size() != value->size()) Fault(key, "should be a list of numbers above 0");
+  return reals.empty() ? otherwise : reals;
+}
+
+std::vector<bool> Config::Flags(const char* key, const std::vector<bool>& otherwise) const {
+  const Json* value = Find(key);
+  if (value == nullptr) {
+    Default(key, absl::StrCat("[", absl::StrJoin(otherwise, ", "), "]"));
+    return otherwise;
+  }
+  std::vector<bool> flags;
+  if (value->is_array() && value->size() <= kMaxConfigLayers) {
+    for (const Json& item : *value) {
+      if (item.is_boolean()) flags.push_back(item.get<bool>());
+    }
+  }
+  if (!value->is_array() || flags.empty() || flags.size() != value->size()) {
+    Fault(key, "should be a list of true and false");
+  }
+  return flags.empty() ? otherwise : flags;
+}
+
 std::vector<std::pair<int64_t, int64_t>> Config::Pairs(
     const char* key, const std::vector<std::pair<int64_t, int64_t>>& otherwise) const {
   const Json* value = Find(key);

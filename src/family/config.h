@@ -81,6 +81,10 @@ class Config {
   std::optional<std::vector<int64_t>> Sizes(const char* key) const;
   // The same with a default.
   std::vector<int64_t> SizesOr(const char* key, const std::vector<int64_t>& otherwise) const;
+  // Numbers above 0 of a list; `otherwise` if it is not there.
+  std::vector<double> Reals(const char* key, const std::vector<double>& otherwise) const;
+  // true and false of a list; `otherwise` if it is not there.
+  std::vector<bool> Flags(const char* key, const std::vector<bool>& otherwise) const;
   // Pairs of whole numbers of a list; `otherwise` if it is not there.
   std::vector<std::pair<int64_t, int64_t>> Pairs(
       const char* key, const std::vector<std::pair<int64_t, int64_t>>& otherwise) const;

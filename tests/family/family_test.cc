@@ -46,6 +46,7 @@ const std::map<std::string, Json>& Models() {
   static const auto& models = *new std::map<std::string, Json>([] {
     std::map<std::string, Json> all;
     for (const char* file : {"truth.json", "more.json", "drawn.json", "open_clip.json",
+    for (const char* file : {"truth.json", "more.json", "drawn.json", "open_clip.json",
                              "vision.json", "image_models.json", "text_models.json"}) {
       const Json read = ReadTruth(file);
       for (const auto& [name, model] : read.items()) all[name] = model;
@@ -232,6 +233,15 @@ const std::pair<const char*, const char*> kNonsense[] = {
      "context_length is 600, and roberta-base has positions for 512"},
     {R"({"embed_dim": 768, "vision_cfg": {}, "text_cfg": {}, "multimodal_cfg": {"width": 64}})",
      "multimodal_cfg.width is 64, and tokens of an image are 768 wide"},
+    {R"({"model_type": "convnext", "num_stages": 3})", "num_stages is 3, and depths has 4"},
+    {R"({"model_type": "convnext", "hidden_sizes": [8, 16]})", "has 2 entries for 4 stages"},
+    {R"({"model_type": "swin", "window_size": 64})",
+     "window_size is 64, and stage 1 has 56 x 56 places"},
+    {R"({"model_type": "detr", "dilation": true})", "dilation is true, which is not known"},
+    {R"({"model_type": "detr", "backbone": "resnet9"})", "backbone is 'resnet9': known are"},
+    {R"({"model_type": "dpt", "is_hybrid": true})", "is_hybrid is true, which is not known"},
+    {R"({"model_type": "hiera", "image_size": [100, 100]})",
+     "query_stride does not divide the patches of a stage"},
     {R"({"embed_dim": 768, "vision_cfg": {"eva_model_name": "x", "rope": true}, "text_cfg": {}})",
      "naiveswiglu should be as rope"},
 };
