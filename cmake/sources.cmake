@@ -94,6 +94,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/exporter/signature.cc
   src/exporter/source_line.cc
   src/exporter/tensor_name.cc
+  src/family/albert.cc
   src/family/anyres.cc
   src/family/bert.cc
   src/family/blip.cc
@@ -101,10 +102,12 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/clip.cc
   src/family/clip_resnet.cc
   src/family/config.cc
+  src/family/deberta.cc
   src/family/decoder.cc
   src/family/decoder_families.cc
   src/family/dinov2.cc
   src/family/distilbert.cc
+  src/family/electra.cc
   src/family/family.cc
   src/family/fused_decoder.cc
   src/family/gpt2.cc
@@ -113,6 +116,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/internvl.cc
   src/family/llava.cc
   src/family/modernbert.cc
+  src/family/mpnet.cc
   src/family/open_clip.cc
   src/family/open_clip_text.cc
   src/family/opt.cc

@@ -47,6 +47,7 @@ struct Family {
 
 // Families that are not rows of decoder_families.cc.
 constexpr Family kFamilies[] = {
+    {"albert", BuildAlbert},
     {"bert", BuildBert},
     {"blip", BuildBlip},
     {"blip_text_model", BuildBlipTextModel},
@@ -55,9 +56,11 @@ constexpr Family kFamilies[] = {
     {"clip", BuildClip},
     {"clip_text_model", BuildClipText},
     {"clip_vision_model", BuildClipVisionModel},
+    {"deberta-v2", BuildDebertaV2},
     {"deit", BuildDeit},
     {"dinov2", BuildDinov2},
     {"distilbert", BuildDistilbert},
+    {"electra", BuildElectra},
     {"falcon", BuildFalcon},
     {"gemma3", BuildGemma3, true, true},
     {"gpt2", BuildGpt2},
@@ -69,6 +72,7 @@ constexpr Family kFamilies[] = {
     {"llava_next", BuildLlavaNext, true, true},
     {"mistral3", BuildMistral3, true, true},
     {"modernbert", BuildModernBert},
+    {"mpnet", BuildMpnet},
     {"mt5", BuildMt5, true},
     {"opt", BuildOpt},
     {"qwen2_5_vl", BuildQwen25Vl, true, true},
