@@ -113,6 +113,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/gpt2.cc
   src/family/gptj.cc
   src/family/graph_builder.cc
+  src/family/idefics3.cc
   src/family/internvl.cc
   src/family/llava.cc
   src/family/modernbert.cc

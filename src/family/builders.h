@@ -52,6 +52,8 @@ absl::StatusOr<std::string> BuildElectra(const Config& config);
 absl::StatusOr<std::string> BuildAlbert(const Config& config);
 absl::StatusOr<std::string> BuildMpnet(const Config& config);
 absl::StatusOr<std::string> BuildDebertaV2(const Config& config);
+absl::StatusOr<std::string> BuildIdefics3(const Config& config);
+absl::StatusOr<std::string> BuildSmolVlm(const Config& config);
 absl::StatusOr<std::string> BuildWhisper(const Config& config);
 
 }  // namespace onnxflops::family
