@@ -94,6 +94,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/exporter/signature.cc
   src/exporter/source_line.cc
   src/exporter/tensor_name.cc
+  src/family/albert.cc
   src/family/anyres.cc
   src/family/beit.cc
   src/family/bert.cc
@@ -103,6 +104,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/clip_resnet.cc
   src/family/config.cc
   src/family/convnext.cc
+  src/family/deberta.cc
   src/family/decoder.cc
   src/family/decoder_families.cc
   src/family/detr.cc
@@ -110,17 +112,20 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/dinov3.cc
   src/family/distilbert.cc
   src/family/dpt.cc
+  src/family/electra.cc
   src/family/family.cc
   src/family/fused_decoder.cc
   src/family/gpt2.cc
   src/family/gptj.cc
   src/family/graph_builder.cc
   src/family/hiera.cc
+  src/family/idefics3.cc
   src/family/image_blocks.cc
   src/family/internvl.cc
   src/family/llava.cc
   src/family/mobilevit.cc
   src/family/modernbert.cc
+  src/family/mpnet.cc
   src/family/open_clip.cc
   src/family/open_clip_text.cc
   src/family/opt.cc

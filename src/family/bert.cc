@@ -1,6 +1,7 @@
 // How it works. One builder serves BERT, RoBERTa and XLM-RoBERTa. They differ in the prefix of
 // class names, in the head, and in positions: RoBERTa's first two are for padding, so a text may be
-// two tokens shorter than the table. Layers are post-norm: each part is a projection, the sum with
+// two tokens shorter than the table. ELECTRA's layers are the same behind narrower embeddings.
+// Layers are post-norm: each part is a projection, the sum with
 // what went around it, then the norm (BuildOutput). BLIP's text model is this encoder as well, with
 // a second attention over an image in each layer. Without an image its parameters are still
 // declared, because the class has them, but no node uses them.
@@ -35,7 +36,7 @@ BertShape ReadBert(const Config& config, const char* prefix, int64_t vocab) {
 
 Tensor BuildEmbeddings(GraphBuilder* b, const Tensor& ids, const BertShape& s, Tensor* table) {
   const Scope embeddings(b, "embeddings", absl::StrCat(s.prefix, "Embeddings"));
-  const int64_t h = s.encoder.hidden;
+  const int64_t h = s.embedding > 0 ? s.embedding : s.encoder.hidden;
   Tensor x = Embedding(b, ids, "word_embeddings", s.vocab, h, table);
   if (s.types > 0) {
     x = Add(b, x, Embedding(b, b->Scalar(0), "token_type_embeddings", s.types, h));
@@ -149,6 +150,9 @@ int64_t BertShape::Longest() const {
 Tensor BuildBertBody(GraphBuilder* b, const Tensor& ids, const BertShape& s, Tensor* table,
                      const Tensor& other) {
   Tensor x = BuildEmbeddings(b, ids, s, table);
+  if (s.embedding > 0 && s.embedding != s.encoder.hidden) {
+    x = Linear(b, x, "embeddings_project", s.embedding, s.encoder.hidden, true);
+  }
   const Scope encoder(b, "encoder", absl::StrCat(s.prefix, "Encoder"));
   for (int64_t i = 0; i < s.encoder.layers; ++i) x = BuildLayer(b, x, s, i, other);
   return x;

@@ -1,4 +1,4 @@
-// The encoder of BERT, RoBERTa and XLM-RoBERTa, and the decoder of BLIP.
+// The encoder of BERT, RoBERTa, XLM-RoBERTa and ELECTRA, and the decoder of BLIP.
 #ifndef ONNXFLOPS_SRC_FAMILY_BERT_H_
 #define ONNXFLOPS_SRC_FAMILY_BERT_H_
 
@@ -13,10 +13,11 @@ namespace onnxflops::family {
 struct BertShape {
   std::string prefix;  // of the classes: "Bert", "Roberta", "XLMRoberta", "BlipText"
   int64_t vocab = 0, positions = 0;
-  int64_t types = 0;  // token types; 0: no table of them
+  int64_t types = 0;      // token types; 0: no table of them
   EncoderShape encoder;
   // Width of the tokens that each layer's cross-attention reads; 0: no cross-attention.
   int64_t other_width = 0;
+  int64_t embedding = 0;  // width of the embeddings, before a projection; 0: the layers'
   // The longest text: RoBERTa counts positions from 2, after the padding token's.
   int64_t Longest() const;
 };

@@ -63,6 +63,12 @@ absl::StatusOr<std::string> BuildWav2Vec2(const Config& config);
 absl::StatusOr<std::string> BuildHubert(const Config& config);
 absl::StatusOr<std::string> BuildOpt(const Config& config);
 absl::StatusOr<std::string> BuildGptj(const Config& config);
+absl::StatusOr<std::string> BuildElectra(const Config& config);
+absl::StatusOr<std::string> BuildAlbert(const Config& config);
+absl::StatusOr<std::string> BuildMpnet(const Config& config);
+absl::StatusOr<std::string> BuildDebertaV2(const Config& config);
+absl::StatusOr<std::string> BuildIdefics3(const Config& config);
+absl::StatusOr<std::string> BuildSmolVlm(const Config& config);
 absl::StatusOr<std::string> BuildWhisper(const Config& config);
 
 }  // namespace onnxflops::family

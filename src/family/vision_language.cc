@@ -90,7 +90,7 @@ void AddTower(GraphBuilder* b, const VisionLanguage& model) {
     const ImageTokens image = model.image(b);
     count = image.count;
     outputs.push_back(image.tokens);
-    const Scope language(b, "language_model", model.text.ModelClass());
+    const Scope language(b, model.language, model.text.ModelClass());
     for (const Tensor& deep : image.deep) {
       const bool has_layer = static_cast<int64_t>(outputs.size()) <= model.text.layers;
       outputs.push_back(has_layer ? Add(b, image.tokens, deep) : deep);
@@ -128,7 +128,7 @@ absl::StatusOr<std::string> VisionLanguageModel(const Config& config, VisionLang
     const Scope body(&b, "model", absl::StrCat(model.prefix, "Model"));
     ImageTokens image;
     if (!step) image = model.image(&b);
-    const Scope language(&b, "language_model", s.ModelClass());
+    const Scope language(&b, model.language, s.ModelClass());
     x = Embedding(&b, ids, "embed_tokens", s.vocab, s.hidden, &table);
     if (s.scaled_input) x = Mul(&b, x, Factor(&b, 1));
     if (step) {

@@ -29,6 +29,7 @@ struct VisionLanguage {
   DecoderShape text;
   // The tower and the projector, in the module "model".
   std::function<ImageTokens(GraphBuilder* b)> image;
+  const char* language = "language_model";  // the decoder's module
 };
 
 // A part of the configuration, which has to be of this model_type.

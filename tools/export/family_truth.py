@@ -7,7 +7,7 @@ A file has its own cases: {"models": {NAME: {"config": CONFIG, "points": [{"dims
 flops and the modules of its first layers, each model its parameters; what a file has already is made anew. Classes run as
 model_types.py runs them: on the device meta, or, if they read values, on the CPU; with eager attention and without a cache, on the
 inputs of from_config(), at the sizes of dims. A point with "past" is a step of decoding behind so many tokens, on the CPU if the class
-reads values, and gets "cache_bytes" behind it.
+reads values, and gets "cache_bytes" behind it. A point with "tiles" has a text of "seq" tokens behind those of so many tiles.
 """
 import copy
 import json
@@ -52,6 +52,18 @@ def step_of(cls, config, dims):
         return step_after(on_cpu(cls, config), dims, "cpu")
 
 
+def counter_of_tiles(module, dims):
+    """Of tiles of images and a text behind their tokens, on the CPU: classes leave out tiles that are black."""
+    config, vision = module.config, module.config.vision_config
+    tokens = dims["tiles"] * (vision.image_size // vision.patch_size // config.scale_factor) ** 2
+    ids = torch.cat([torch.full((dims["batch"], tokens), config.image_token_id), torch.ones(dims["batch"], dims["seq"], dtype=torch.long)], 1)
+    pixels = torch.ones(dims["batch"], dims["tiles"], vision.num_channels, vision.image_size, vision.image_size)
+    counter = FlopCounterMode(display=False, depth=8)
+    with torch.no_grad(), counter:
+        module(input_ids=ids, pixel_values=pixels, use_cache=False)
+    return counter
+
+
 def bytes_of(cache):
     """Keys, values and states of convolutions."""
     parts = ("keys", "values", "conv_states", "recurrent_states")
@@ -65,6 +77,8 @@ def point_of(document, dims):
     if "past" in dims:
         counter, cache = step_of(cls, config, dims)
         more["cache_bytes"] = bytes_of(cache)
+    elif "tiles" in dims:
+        counter = counter_of_tiles(on_cpu(cls, config), dims)
     else:
         counter = executed(cls, config, dims, macs=0)
     root = cls.__name__
