@@ -1,4 +1,7 @@
-// ResNet. No part depends on the size of the image, so both sides are open.
+// ResNet.
+//
+// How it works. No part depends on the size of the image, so both sides are open. The stages are a
+// block of their own, because detectors have them with another norm: the caller gives it.
 #include "src/family/resnet.h"
 
 #include <optional>
