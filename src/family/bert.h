@@ -13,7 +13,7 @@ namespace onnxflops::family {
 struct BertShape {
   std::string prefix;  // of the classes: "Bert", "Roberta", "XLMRoberta", "BlipText"
   int64_t vocab = 0, positions = 0;
-  int64_t types = 0;      // token types; 0: no table of them
+  int64_t types = 0;  // token types; 0: no table of them
   EncoderShape encoder;
   // Width of the tokens that each layer's cross-attention reads; 0: no cross-attention.
   int64_t other_width = 0;

@@ -298,8 +298,8 @@ Tensor CrossAttention(GraphBuilder* b, const Tensor& x, const Tensor& other, int
   return Linear(b, y, "out_proj", w, w, true);
 }
 
-Rotation RotaryAngles(GraphBuilder* b, const Tensor& positions, int64_t dim,
-                      absl::string_view name, absl::string_view type) {
+Rotation RotaryAngles(GraphBuilder* b, const Tensor& positions, int64_t dim, absl::string_view name,
+                      absl::string_view type) {
   const Scope scope(b, name, type);
   const Tensor at = b->Op("Cast", {positions}, {{"to", static_cast<int64_t>(DType::kFloat32)}});
   const Tensor column = b->Op("Unsqueeze", {at, b->Ints({-1})});
