@@ -42,7 +42,7 @@ struct DebertaShape {
 // Texts of a list, or of a text with bars between them.
 std::vector<std::string> ReadBars(const Config& config, const char* key) {
   if (config.HasList(key)) return config.Texts(key).value_or(std::vector<std::string>{});
-  if (!config.Has(key)) return {};
+  if (!config.Given(key)) return {};
   std::vector<std::string> parts = absl::StrSplit(absl::AsciiStrToLower(config.Text(key, "")), '|');
   for (std::string& part : parts) absl::StripAsciiWhitespace(&part);
   return parts;
@@ -59,7 +59,7 @@ void ReadDistances(const Config& config, DebertaShape* s) {
   if (!s->relative) return;
   s->to_keys = Lists(kinds, "c2p");
   s->to_queries = Lists(kinds, "p2c");
-  s->shared = config.Has("share_att_key") && config.Flag("share_att_key", false);
+  s->shared = config.Flag("share_att_key", false);
   s->span = config.Integer("max_relative_positions", -1, -1);
   if (s->span < 1) s->span = s->positions;
   const int64_t buckets = config.Integer("position_buckets", -1, -1);
@@ -67,12 +67,12 @@ void ReadDistances(const Config& config, DebertaShape* s) {
 }
 
 void ReadDebertaConv(const Config& config, DebertaShape* s) {
-  if (!config.Has("conv_kernel_size")) return;
+  const int64_t kernel = config.Integer("conv_kernel_size", 0, 0);
+  if (kernel == 0) return;
   DebertaConv conv;
-  conv.kernel = config.Integer("conv_kernel_size", 0, 0);
-  if (conv.kernel == 0) return;
+  conv.kernel = kernel;
   if (conv.kernel % 2 == 0) config.Fault("conv_kernel_size", "is even, which drops a token");
-  if (config.Has("conv_groups")) conv.groups = config.Size("conv_groups", 1);
+  conv.groups = config.Size("conv_groups", 1);
   config.RequireDivisible("hidden_size", s->encoder.hidden, "conv_groups", conv.groups);
   conv.activation = ReadActivation(config, "conv_act", "tanh");
   s->conv = conv;
@@ -83,7 +83,7 @@ DebertaShape ReadDeberta(const Config& config) {
   s.vocab = config.Size("vocab_size", 128100);
   s.encoder = ReadEncoder(config, 1536, 24, 24, 6144, "gelu");
   const int64_t h = s.encoder.hidden;
-  s.embedding = config.Has("embedding_size") ? config.Size("embedding_size", h) : h;
+  s.embedding = config.Size("embedding_size", h);
   s.positions = config.Size("max_position_embeddings", 512);
   s.types = config.Integer("type_vocab_size", 0, 0);
   s.placed = config.Flag("position_biased_input", true);

@@ -69,9 +69,8 @@ void MemoryArguments::AddTo(Table* list) {
                  {"none", "sum", "cross_entropy"});
   list->AddValue(
       "master-weights", "TYPE", &master_weights,
-      "Type of copies of narrower parameters and of the optimizer's state, for {memory on}. "
-      "With none there are no copies, and the state has the type of the parameters. Default: "
-      "none.",
+      "Copies of narrower parameters and the optimizer's state in fp32, for {memory on}. "
+      "With none the state has the type of the parameters. Default: none.",
       {"fp32", "none"});
 }
 
@@ -117,9 +116,8 @@ void ServingArguments::AddTo(Table* list) {
       "`onnxflops pipeline` counts tokens that are generated one after another.");
   list->AddValue(
       "requests", "FILE", &requests,
-      "Count a step of a server that runs these requests. FILE is a table with the columns "
-      "prompt, cached, chunk, generated, grid_thw, images, tiles and audio, or JSON "
-      "lines.");
+      "Count a step of a server. FILE has its requests: a table with prompt, cached, chunk, "
+      "generated, grid_thw, images, tiles and audio, or JSON lines.");
   list->AddValue("experts", "N|LIST", &experts,
                  "How many experts the tokens of a step reach, of all layers or of each. Default "
                  "with {requests}: as many as an even routing does on average.");

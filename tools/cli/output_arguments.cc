@@ -98,8 +98,8 @@ void OutputArguments::AddOnly(OptionList* list, std::vector<std::string> names) 
                  "Write to FILE. It is complete or not there. Default: standard output.");
   list->AddValue(
       "color", "WHEN", &color,
-      "When to use color: always, never, or auto (on a terminal, unless NO_COLOR is set). "
-      "Default: auto.",
+      "Use color: always, never, or auto: on a terminal, unless NO_COLOR is set. Default: "
+      "auto.",
       {"auto", "always", "never"});
 }
 
