@@ -153,7 +153,8 @@ class DebertaBuilder {
     if (s_.buckets == 0) return apart;
     const Attrs to_float = {{"to", static_cast<int64_t>(DType::kFloat32)}};
     const Tensor near = b_->Op("Cast", {apart}, to_float);
-    const Tensor middle = b_->Floats({static_cast<float>(s_.buckets / 2)});
+    const int64_t half = s_.buckets / 2;  // as the class, rounded down
+    const Tensor middle = b_->Floats({static_cast<float>(half)});
     const Tensor size = b_->Op("Max", {b_->Op("Abs", {near}), b_->Floats({1})});
     Tensor far = b_->Op("Log", {b_->Op("Div", {size, middle})});
     far = b_->Op("Ceil", {Mul(b_, b_->Op("Div", {far, b_->Floats({1})}), middle)});

@@ -293,6 +293,7 @@ Tensor SpeechLabels(GraphBuilder* b, Tensor x, const std::vector<Tensor>& states
   if (head.weighted) {
     const auto n = static_cast<int64_t>(states.size());
     std::vector<Tensor> rows;
+    rows.reserve(states.size());
     for (const Tensor& state : states) rows.push_back(b->Op("Unsqueeze", {state, b->Ints({1})}));
     const Tensor weights =
         b->Op("Softmax", {b->Weight("layer_weights", {n})}, {{"axis", int64_t{-1}}});
@@ -304,7 +305,8 @@ Tensor SpeechLabels(GraphBuilder* b, Tensor x, const std::vector<Tensor>& states
   return Linear(b, x, "classifier", head.middle, head.labels, true);
 }
 
-absl::StatusOr<std::string> BuildSpeech(const Config& config, SpeechShape s, const char* module) {
+absl::StatusOr<std::string> BuildSpeech(const Config& config, const SpeechShape& s,
+                                        const char* module) {
   const std::string whole = absl::StrCat(s.prefix, "Model");
   const std::string ctc = absl::StrCat(s.prefix, "ForCTC");
   const std::string classifier = absl::StrCat(s.prefix, "ForSequenceClassification");
@@ -346,7 +348,7 @@ absl::StatusOr<std::string> BuildSpeech(const Config& config, SpeechShape s, con
 absl::StatusOr<std::string> BuildWav2Vec2(const Config& config) {
   SpeechShape s = ReadSpeech(config, "Wav2Vec2");
   if (config.Flag("add_adapter", false)) s.ending = ReadSpeechAdapter(config, s);
-  return BuildSpeech(config, std::move(s), "wav2vec2");
+  return BuildSpeech(config, s, "wav2vec2");
 }
 
 absl::StatusOr<std::string> BuildHubert(const Config& config) {
@@ -354,7 +356,7 @@ absl::StatusOr<std::string> BuildHubert(const Config& config) {
   s.projection_norm = config.Flag("feat_proj_layer_norm", true);
   if (config.Flag("conv_pos_batch_norm", false))
     config.Fault("conv_pos_batch_norm", "is not known");
-  return BuildSpeech(config, std::move(s), "hubert");
+  return BuildSpeech(config, s, "hubert");
 }
 
 }  // namespace onnxflops::family
