@@ -388,7 +388,9 @@ absl::StatusOr<bool> HasSize(const ModelData& model, const std::vector<ImageInpu
         absl::StrCat(Escaped(model.path),
                      ": no input is an image: none has a shape [batch, channels, height, width] "
                      "with 1, 3 or 4 channels",
-                     HasOpenSize(model) ? WithSettings("; {dim NAME=N} sets the sizes that its inputs leave open") : ""));
+                     HasOpenSize(model)
+                         ? WithSettings("; {dim NAME=N} sets the sizes that its inputs leave open")
+                         : ""));
   }
   std::set<std::pair<int64_t, int64_t>> sizes;
   for (const ImageInput& image : images) {

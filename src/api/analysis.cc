@@ -96,7 +96,8 @@ Bindings WithShapes(const ModelData& model, const CountOptions& options, Binding
     const size_t rank = std::min(value.declared->dims.size(), shape->second.size());
     for (size_t i = 0; i < rank; ++i) {
       const auto size = shape->second[i].AsInt64();
-      if (size) dims.emplace(value.declared->dims[i].name, *size);
+      const absl::string_view name = value.declared->dims[i].name;
+      if (size && !name.empty()) dims.emplace(name, *size);
     }
   }
   return dims;

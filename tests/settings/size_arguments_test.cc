@@ -98,9 +98,10 @@ TEST(DimTest, TheSameNameAgain) {
 TEST(DimTest, OnlyCountSweeps) {
   SizeArguments sizes;
   sizes.dims = {"a=1,b=2,3"};
-  EXPECT_EQ(sizes.Parse().status().message(),
-            "dim gives 'b' 2 sizes: only onnxflops count and pipeline take more than one; [at] sets of "
-            "check hold a range each");
+  EXPECT_EQ(
+      sizes.Parse().status().message(),
+      "dim gives 'b' 2 sizes: only onnxflops count and pipeline take more than one; [at] sets of "
+      "check hold a range each");
 }
 
 // "8 of x:0 y:1", or the error.

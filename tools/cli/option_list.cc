@@ -121,7 +121,7 @@ absl::Status OptionList::TakeNamed(const CommandHelp& command, Arguments argumen
     }
     if (row.values != nullptr) *row.values = std::move(given[i]);
     if (row.value == nullptr || given[i].empty()) continue;
-    if (settings::IsList(row)) given[i] = {absl::StrJoin(given[i], ",")};
+    if (settings::IsList(row) && given[i].size() > 1) given[i] = {absl::StrJoin(given[i], ",")};
     if (given[i].size() > 1) {
       return WrongCall(command, absl::StrCat(option, " is given twice, as ", Quoted(given[i][0]),
                                              " and as ", Quoted(given[i][1])));

@@ -43,7 +43,7 @@ std::string FormatOfFile(absl::string_view file) {
   for (const FormatRow& row : kFormats) {
     if (!row.extension.empty() && absl::EndsWith(file, row.extension)) return std::string(row.name);
   }
-  if (absl::EndsWith(file, ".txt")) return "table";
+  if (absl::EndsWith(file, ".txt") || absl::EndsWith(file, ".text")) return "table";
   // Endings of formats that nothing here writes: returned so that they become an error, not a table
   // under a wrong name.
   constexpr absl::string_view kOthers[] = {".xlsx", ".xls",     ".ods",  ".pdf", ".docx",
