@@ -262,6 +262,20 @@ def test_conv3d_without_bias(monkeypatch, private):
     assert (report.macs, report.params) == (8 * 2 * 8 * 6 * 27, 8 * 27)
 
 
+@pytest.mark.parametrize("private", [True, False])
+def test_squeeze_of_an_axis_that_is_not_one(monkeypatch, private):
+    """PyTorch leaves it as it is. The exporter's Squeeze would be an error in a runtime, and here."""
+    if not private:
+        monkeypatch.setattr(_export, "_private_parts", lambda: None)
+
+    class Squeezes(torch.nn.Module):
+        def forward(self, x):
+            return torch.relu(x.squeeze(2).squeeze(0).squeeze(1))
+
+    report = onnxflops.from_torch(Squeezes().eval(), torch.zeros(3, 1, 5, 2), dynamic_shapes=({0: "batch"},)).count()
+    assert str(report.flops) == "10*batch"
+
+
 def test_a_constructor_that_computes():
     """RegNet of torchvision reads the values of tensors, which meta has none of."""
     from onnxflops import _zoo

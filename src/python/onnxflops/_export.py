@@ -88,7 +88,14 @@ def _translations() -> dict[Any, Any]:
         inputs = (input, weight) if bias is None else (input, weight, bias)
         return op.Conv(*inputs, strides=strides, pads=pads * 2, dilations=dilations, group=groups)
 
-    return {torch.ops.aten._is_all_true.default: is_all_true, torch.ops.aten.conv3d.default: conv3d}
+    # PyTorch leaves an axis of another size, and an open one, as it is; ONNX takes that for an error.
+    def squeeze(self: Any, dim: int) -> Any:
+        shape = self.shape
+        is_one = shape is None or (len(shape) > 0 and shape[dim] == 1)
+        return op.Squeeze(self, [dim]) if is_one else op.Identity(self)
+
+    aten = torch.ops.aten
+    return {aten._is_all_true.default: is_all_true, aten.conv3d.default: conv3d, aten.squeeze.dim: squeeze}
 
 
 def _private_parts() -> SimpleNamespace | None:
