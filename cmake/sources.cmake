@@ -389,6 +389,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/api/diff.cc
   src/api/diffusion_folder.cc
   src/api/estimate.cc
+  src/api/export_notes.cc
   src/api/exported_folder.cc
   src/api/image_tokens.cc
   src/api/joint_rows.cc

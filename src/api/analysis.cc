@@ -28,10 +28,12 @@
 #include "src/adapter/add_adapters.h"
 #include "src/adapter/at_batch.h"
 #include "src/adapter/at_image.h"
+#include "src/api/export_notes.h"
 #include "src/api/joint_rows.h"
 #include "src/api/official_bodies.h"
 #include "src/api/samples.h"
 #include "src/api/sequence.h"
+#include "src/api/table_rows.h"
 #include "src/base/limit_error.h"
 #include "src/base/quote.h"
 #include "src/base/setting.h"
@@ -103,9 +105,15 @@ Bindings WithShapes(const ModelData& model, const CountOptions& options, Binding
   return dims;
 }
 
-// An error if a size in `dims`, which the user set, is beyond the learned positions, or if patches
-// of an image cannot be merged.
+// An error if a size in `dims`, which the user set, is a batch of nothing, is beyond the learned
+// positions, if patches of an image cannot be merged, or if the graph does not hold there.
 absl::Status CheckDims(const ModelData& model, const Bindings& dims) {
+  const auto batch = dims.find("batch");
+  if (batch != dims.end() && batch->second == 0 && !ConfigOf(model).empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Escaped(model.path),
+                     ": batch = 0 does not fit this model, which runs on one sample or more"));
+  }
   for (const auto& [symbol, most] : MostDims(model)) {
     const auto it = dims.find(symbol);
     if (it == dims.end() || it->second <= most) continue;
@@ -120,7 +128,7 @@ absl::Status CheckDims(const ModelData& model, const Bindings& dims) {
         absl::StrCat(Escaped(model.path), ": ", Escaped(symbol), " = ", it->second,
                      ": it should be a multiple of ", of, ", the side of a token"));
   }
-  return absl::OkStatus();
+  return CheckNotedSizes(model, dims);
 }
 
 void NoteMostDims(Inference* inference) {
@@ -270,6 +278,7 @@ absl::StatusOr<Analysis> AnalyzeOpen(const Model& model, const CountOptions& opt
   ASSIGN_OR_RETURN(Bindings dims, BindSequence(*model, options, &warnings));
   dims.insert(options.bindings.begin(), options.bindings.end());
   RETURN_IF_ERROR(CheckDims(*model, WithShapes(*model, options, dims)));
+  RETURN_IF_ERROR(TakeNotedSizes(*model, &dims));
   ResolveOptions resolve;
   resolve.operators.rules = options.rules;
   resolve.bodies = options.bodies;
@@ -304,6 +313,7 @@ absl::StatusOr<Analysis> AnalyzeOpen(const Model& model, const CountOptions& opt
   ASSIGN_OR_RETURN(Inference inference,
                    InferAtOnlySizes(inlined, resolve, stated_but, &infer, &warnings));
   NoteMostDims(&inference);
+  NoteTableRows(&inference);
   RETURN_IF_ERROR(Tie(options, &inference));
   if (calls == Calls::kInlined && HasCalls(*inlined)) {
     warnings.emplace_back(

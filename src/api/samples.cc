@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "fmt/format.h"
+#include "src/api/export_notes.h"
 #include "src/api/sample_list.h"
 #include "src/api/sequence.h"
 #include "src/base/limit_error.h"
@@ -116,6 +117,7 @@ class SampleFinder {
     if (sizes_.packed) RETURN_IF_ERROR(CheckPacked(samples.layout));
     AddFollowing();
     RETURN_IF_ERROR(CheckPositions());
+    RETURN_IF_ERROR(CheckNoted());
     RETURN_IF_ERROR(CheckMultiples());
     RETURN_IF_ERROR(FindCount());
     sizes_.SetRows(columns_);
@@ -518,6 +520,18 @@ class SampleFinder {
                   fmt::format("{} = {}: the configuration has positions for at most {}",
                               Escaped(symbol), *largest, most));
       }
+    }
+    return absl::OkStatus();
+  }
+
+  // At the sizes of each sample, since a class may take another way at a few of them.
+  absl::Status CheckNoted() const {
+    if (!HasNotedSizes(model_) || columns_.empty()) return absl::OkStatus();
+    Bindings sizes = dims_;
+    for (size_t i = 0; i < columns_[0].size(); ++i) {
+      for (size_t c = 0; c < columns_.size(); ++c) sizes[sizes_.symbols[c]] = columns_[c][i];
+      const absl::Status holds = CheckNotedSizes(model_, sizes);
+      if (!holds.ok()) return At(origins_[0], "sample", i, holds.message());
     }
     return absl::OkStatus();
   }

@@ -42,11 +42,11 @@ def test_a_graph_is_kept(kept, monkeypatch):
 
     key = _graphs.key_of(LLAMA, None, None, {"seq": 8})
     assert _graphs.find(key) is None
-    made = _graphs.keep(key, _graphs.Graph("Llama", b"bytes", ["Llama: holds where 2 <= seq"]))
+    made = _graphs.keep(key, _graphs.Graph("Llama", b"bytes", ["Llama: holds where 2 <= seq"], ("2 <= seq",), {"batch": 2}))
     assert made == _graphs.find(key) and made.path == str(kept / key / "Llama.onnx")
     assert _graphs.keep(key, made._replace(data=b"others", path=None)) == made  # another process was first
     assert [path.name for path in kept.iterdir()] == [key]
-    (kept / key / "warnings.json").write_text("[")
+    (kept / key / "graph.json").write_text("[")
     assert _graphs.find(key) is None
     others = [_graphs.key_of({**LLAMA, "hidden_size": 65}, None, None, {"seq": 8}), _graphs.key_of(LLAMA, None, None, {"seq": 9})]
     others += [_graphs.key_of(LLAMA, "fill-mask", None, {"seq": 8}), _graphs.key_of(LLAMA, None, ["input_ids"], {"seq": 8})]
@@ -187,14 +187,95 @@ def test_the_hub_is_not_asked(monkeypatch):
     assert "HF_HUB_OFFLINE" not in os.environ
 
 
-def test_conditions():
-    from onnxflops._torch import _holds
+# ---- what a graph holds under
+
+
+def test_conditions_that_hold_at_all_sizes():
+    from onnxflops._conditions import holds
 
     limits = {"seq": (2, 512)}
     for condition in ("seq == seq", "seq > 1", "seq != 7", "torch.sym_min(512, seq) == seq", "3*batch // batch == 3"):
-        assert _holds(condition, limits), condition
+        assert holds(condition, limits), condition
     for condition in ("seq % 4 == 0", "seq <= 64", "batch < 64", "unknown(seq)"):
-        assert not _holds(condition, limits), condition
+        assert not holds(condition, limits), condition
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        (["seq > 1"], ""),
+        (["(seq + (64 - seq % 64) % 64) // 64 == 1"], "seq is 2 to 64"),
+        (["torch.sym_min(seq, 128*(seq // 128)) <= 0", "batch*seq <= batch*127"], "seq is 2 to 127"),
+        (["seq // 128 > 0"], "seq is at least 128"),
+        (["height == 224 and width <= 300"], "height = 224; width is 1 to 300"),
+        (["seq % 4 == 0"], "(seq - 4*(seq//4)) == 0"),
+        (["batch == 1 or batch == 2", "float(seq) ** 0.5 == 4.0", "?"], "batch == 1 or batch == 2; float(seq) ** 0.5 == 4.0; ?"),
+    ],
+)
+def test_conditions_as_text(texts, said):
+    from onnxflops._conditions import conditions_of
+
+    limits = {"seq": (2, 10**5)}
+    assert conditions_of(texts, limits).text(limits) == said
+
+
+@pytest.mark.parametrize("seq", [1, 2, 63, 64, 65, 128, 129, 4096])
+@pytest.mark.parametrize(
+    "text", ["(seq + (64 - seq % 64) % 64) // 64 == 1", "-seq % 64 > 0", "max(3*seq, 100, 2) >= -1 + 4*seq", "seq != 64 and seq < 129"]
+)
+def test_a_formula_says_what_the_condition_says(text, seq):
+    from onnxflops._conditions import conditions_of
+
+    conditions = conditions_of([text], {})
+    expected = bool(eval(text, {"seq": seq}))
+    if "!=" not in text:  # a single size that differs is no condition
+        assert (not conditions.broken_at({"seq": seq})) == expected
+    assert not conditions.broken_at({"batch": seq})
+
+
+def test_a_graph_says_which_sizes_it_misses():
+    from onnxflops._graphs import Graph
+
+    graph = Graph("Llama", b"", [], ("seq < 65", "batch*seq <= 65*batch"), {"height": 224})
+    assert graph.misses({"seq": 64, "batch": 8, "height": 224}) == {}
+    assert graph.misses({"seq": 66, "batch": 8}) == {"seq": 66}  # batch may stay open
+    assert graph.misses({"height": 225, "seq": 8}) == {"height": 225}
+
+
+def test_a_graph_is_made_anew_at_sizes_that_it_misses(monkeypatch):
+    from onnxflops import _config, _graphs
+
+    asked = []
+
+    def graph_of(config, task, sizes=None):
+        asked.append((config, task, sizes))
+        return _graphs.Graph("Llama", b"", [], () if sizes else ("seq < 65",), sizes or {}, "Llama.onnx")
+
+    monkeypatch.setattr(_config, "graph_of", graph_of)
+    _graphs._answer(["config.json", "", '{"batch": 2, "seq": 64}'])
+    assert asked == [("config.json", None, None)]
+    _graphs._answer(["config.json", "fill-mask", '{"batch": 2, "seq": 128}'])
+    assert asked[1:] == [("config.json", "fill-mask", None), ("config.json", "fill-mask", {"seq": 128})]
+
+
+def test_notes_of_an_export_are_checked_in_a_count():
+    onnx = pytest.importorskip("onnx")
+    from onnxflops._conditions import conditions_of
+    from onnxflops._torch import note_sizes
+
+    x, y = (onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["batch", "seq", 8]) for name in "xy")
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Relu", ["x"], ["y"])], "g", [x], [y])
+    made = onnx.helper.make_model(graph)
+    conditions = conditions_of(["(seq + (64 - seq % 64) % 64) // 64 == 1"], {})
+    found = types.SimpleNamespace(metadata_props={})
+    note_sizes(found, conditions, conditions.text({}), {"width": 8})
+    onnx.helper.set_model_props(made, found.metadata_props)
+    model = onnxflops.load(made.SerializeToString())
+    assert model.count(dim={"batch": 2, "seq": 64, "width": 8}).flops == 2 * 64 * 8
+    with pytest.raises(onnxflops.InvalidError, match="This graph holds where seq is 1 to 64"):
+        model.count(dim={"seq": 65})
+    with pytest.raises(onnxflops.InvalidError, match="width = 9: the graph was exported at 8"):
+        model.count(dim={"width": 9})
 
 
 def test_module_is_the_program(program):

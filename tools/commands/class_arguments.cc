@@ -107,7 +107,8 @@ void ClassArguments::AddTo(OptionList* list) {
                  "Default: python3 of the PATH.");
 }
 
-absl::StatusOr<Arguments> ClassArguments::Graphs(const Arguments& models) const {
+absl::StatusOr<Arguments> ClassArguments::Graphs(const Arguments& models,
+                                                 const Bindings& sizes) const {
   if (!given) {
     if (task.empty() && python.empty()) return models;
     return absl::InvalidArgumentError("--task and --python belong to --with-transformers");
@@ -122,8 +123,8 @@ absl::StatusOr<Arguments> ClassArguments::Graphs(const Arguments& models) const 
     }
     WriteError(absl::StrCat(Escaped(model), ": ", Escaped(program),
                             " exports it by the class of transformers"));
-    std::vector<std::string> words = {model};
-    if (!task.empty()) words.push_back(task);
+    std::vector<std::string> words = {model, task};
+    if (!sizes.empty()) words.push_back(nlohmann::json(sizes).dump());
     const absl::StatusOr<nlohmann::json> answer = Ask(program, std::move(words));
     if (!answer.ok()) return At(model, program, answer.status().message());
     const std::string graph = Text(*answer, "graph");

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "src/symbolic/expr.h"
 #include "tools/cli/option_list.h"
 
 namespace onnxflops::tools {
@@ -16,9 +17,10 @@ struct ClassArguments {
 
   void AddTo(OptionList* list);
   // The words of MODEL; with --with-transformers, the file of a graph in the place of each
-  // configuration. The Python package onnxflops makes and keeps it (onnxflops.from_config). Stderr
-  // says which Python runs, and what the class gave.
-  absl::StatusOr<Arguments> Graphs(const Arguments& models) const;
+  // configuration. The Python package onnxflops makes and keeps it (onnxflops.from_config). A class
+  // that branches on a size gets a graph at `sizes`. Stderr says which Python runs, and what the
+  // class gave.
+  absl::StatusOr<Arguments> Graphs(const Arguments& models, const Bindings& sizes) const;
 };
 
 }  // namespace onnxflops::tools

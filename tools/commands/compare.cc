@@ -321,7 +321,7 @@ absl::StatusOr<ExitCode> RunCompare(const CompareCall& args) {
   if (args.models.size() == 1 && settings::IsPipeline(args.models[0])) {
     return ComparePipelineAt(args.models[0], args, request, format);
   }
-  ASSIGN_OR_RETURN(const Arguments graphs, args.by_class.Graphs(args.models));
+  ASSIGN_OR_RETURN(const Arguments graphs, args.by_class.Graphs(args.models, options.bindings));
   ASSIGN_OR_RETURN(ModelFiles models, FindModelsAndPipelines(graphs));
   for (ModelFile& file : models.files) {
     if (IsOnePipeline(file.path)) file.fault = RequirePipelineCall(args, file.path);

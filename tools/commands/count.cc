@@ -453,7 +453,7 @@ absl::StatusOr<ExitCode> RunCount(const CountCall& args) {
   options.node_rows = view.by == GroupBy::kNode || view.shapes ||
                       (chosen.viewer != nullptr && chosen.viewer->nodes) ||
                       (format == Format::kHtml && sweep.empty());
-  ASSIGN_OR_RETURN(const Arguments graphs, args.by_class.Graphs(args.models));
+  ASSIGN_OR_RETURN(const Arguments graphs, args.by_class.Graphs(args.models, options.bindings));
   ASSIGN_OR_RETURN(const ModelFiles models, FindModelFiles(graphs));
   RETURN_IF_ERROR(RequireDistinct({args.save, args.annotate, args.output.file}));
   RETURN_IF_ERROR(args.CheckAnnotate(models.one_file, !sweep.empty()));

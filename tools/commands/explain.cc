@@ -169,7 +169,7 @@ absl::StatusOr<ExitCode> RunExplain(const ExplainCall& args) {
     }
   } else {
     ASSIGN_OR_RETURN(CountOptions options, args.Options());
-    ASSIGN_OR_RETURN(const Arguments graphs, args.by_class.Graphs({what[0]}));
+    ASSIGN_OR_RETURN(const Arguments graphs, args.by_class.Graphs({what[0]}, options.bindings));
     ASSIGN_OR_RETURN(const Model model, LoadFor(graphs[0], options));
     if (args.as_template) {
       ASSIGN_OR_RETURN(const Explanation node, Explain(model, options, what[1]));

@@ -478,7 +478,7 @@ absl::StatusOr<ExitCode> RunMonitor(const MonitorCall& call) {
   if (call.models[0] == "-" && call.log == "-") {
     return absl::InvalidArgumentError("standard input is the model: --log FILE gives the log");
   }
-  ASSIGN_OR_RETURN(const Arguments graphs, call.by_class.Graphs(call.models));
+  ASSIGN_OR_RETURN(const Arguments graphs, call.by_class.Graphs(call.models, mfu.count.bindings));
   ASSIGN_OR_RETURN(const Model model, LoadFor(graphs[0], mfu.count));
   ASSIGN_OR_RETURN(StepWork work, WorkOf(model, mfu.count));
   if (call.per_sample) RETURN_IF_ERROR(CountPerSample(*model, &work));

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from onnxflops._core import Model
-    from onnxflops._torch import Inputs
+    from onnxflops._torch import Exported, Inputs
 
 Config = Union[str, "os.PathLike[str]", "Mapping[str, Any]", Any]
 
@@ -139,23 +139,24 @@ def _export(
             forms = with_grids(module, tower, maker)
         else:
             forms = [maker.make(list(inputs))] if inputs else maker.forms(names_of(module, module.config))
-        data, told = _first_export(module, forms, cls.__name__, as_is=tower is None)
-        return Graph(cls.__name__, data, told)
+        fixed = {axis: size for axis, size in (sizes or {}).items() if size is not None}
+        made = _first_export(module, forms, cls.__name__, fixed, as_is=tower is None)
+        return Graph(cls.__name__, made.data, made.told, made.conditions.formulas, made.fixed)
 
 
-def _first_export(module: Any, forms: Sequence[Inputs], name: str, as_is: bool) -> tuple[bytes, list[str]]:
+def _first_export(module: Any, forms: Sequence[Inputs], name: str, fixed: Mapping[str, int], as_is: bool) -> Exported:
     """The export of the first form of inputs that can be exported: by the class as it is, or as transformers exports it.
 
     The error is that of the first.
     """
-    from onnxflops._torch import bytes_of_meta
+    from onnxflops._torch import export_meta
 
     first: UnsupportedError | None = None
     for patches in (contextlib.nullcontext, export_patches) if as_is else (export_patches,):
         for made in forms:
             try:
                 with patches():
-                    return bytes_of_meta(module, made, name)
+                    return export_meta(module, made, name, fixed)
             except UnsupportedError as error:
                 first = first or error
     raise first if first is not None else UnsupportedError(f"{name} has no inputs")

@@ -1,8 +1,9 @@
 """Exported graphs of configurations, kept for the next call; and what the program's --with-transformers runs.
 
-    python -m onnxflops._graphs CONFIG [TASK]
+    python -m onnxflops._graphs CONFIG [TASK [SIZES]]
 
-prints one JSON object: the file of the graph, the class and versions that made it, and the warnings; or an error.
+prints one JSON object: the file of the graph, the class and versions that made it, and the warnings; or an error. SIZES is a JSON object
+of sizes by name that will be counted at. If the graph with open sizes does not hold there, it is made with these sizes.
 """
 
 from __future__ import annotations
@@ -16,21 +17,32 @@ import tempfile
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from onnxflops._conditions import Conditions, names_of
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 # Whoever makes the graph: another version of one may make another graph.
 _PACKAGES = ("onnxflops", "transformers", "torch", "onnxscript", "onnx-ir")
-_WARNINGS = "warnings.json"
+_NOTES = "graph.json"
 
 
 class Graph(NamedTuple):
-    """A graph as the bytes of an ONNX file without weights, and what the export warned of."""
+    """A graph as the bytes of an ONNX file without weights, and what the export said of it."""
 
     cls: str
     data: bytes
     warnings: list[str]
+    formulas: tuple[str, ...] = ()  # that hold at all sizes that it is the graph of
+    fixed: Mapping[str, int] = {}  # sizes that are open elsewhere, and fixed in it
     path: str | None = None  # where it is kept
+
+    def misses(self, sizes: Mapping[str, int]) -> dict[str, int]:
+        """Those of the sizes that the graph is not for."""
+        missed = {name for name, size in self.fixed.items() if sizes.get(name, size) != size}
+        broken = [names_of(formula) for formula in Conditions(self.formulas).broken_at(sizes)]
+        least = min(map(len, broken), default=0)  # a size that breaks one of its own may be the fault of all
+        return {name: sizes[name] for name in sorted(missed.union(*(names for names in broken if len(names) == least)))}
 
 
 def folder() -> str | None:
@@ -74,12 +86,12 @@ def find(key: str | None) -> Graph | None:
         return None
     place = os.path.join(kept, key)
     try:
-        with open(os.path.join(place, _WARNINGS), encoding="utf-8") as file:
-            told = json.load(file)
+        with open(os.path.join(place, _NOTES), encoding="utf-8") as file:
+            notes = json.load(file)
         name = next(name for name in sorted(os.listdir(place)) if name.endswith(".onnx"))
         with open(os.path.join(place, name), "rb") as file:
-            return Graph(name[: -len(".onnx")], file.read(), told, file.name)
-    except (OSError, ValueError, StopIteration):
+            return Graph(name[: -len(".onnx")], file.read(), notes["warnings"], tuple(notes["formulas"]), notes["fixed"], file.name)
+    except (OSError, ValueError, KeyError, StopIteration):
         return None
 
 
@@ -94,8 +106,8 @@ def keep(key: str | None, graph: Graph) -> Graph:
         with tempfile.TemporaryDirectory(dir=kept, prefix=".new-") as new:
             with open(os.path.join(new, graph.cls + ".onnx"), "wb") as model:
                 model.write(graph.data)
-            with open(os.path.join(new, _WARNINGS), "w", encoding="utf-8") as file:
-                json.dump(graph.warnings, file)
+            with open(os.path.join(new, _NOTES), "w", encoding="utf-8") as file:
+                json.dump({"warnings": graph.warnings, "formulas": graph.formulas, "fixed": graph.fixed}, file)
             with contextlib.suppress(OSError):  # it is there already
                 os.rename(new, place)
                 os.makedirs(new)  # for TemporaryDirectory to remove
@@ -108,8 +120,15 @@ def _answer(words: list[str]) -> dict[str, Any]:
     from onnxflops._config import graph_of, line_of
     from onnxflops._errors import OnnxflopsError
 
+    config, task, sizes = (*words, *("", "")[len(words) - 1 :])[:3]
     try:
-        graph = graph_of(words[0], words[1] if len(words) > 1 else None)
+        graph = graph_of(config, task or None)
+        fixed: dict[str, int] = {}
+        while missed := graph.misses({**json.loads(sizes or "{}"), **fixed}):
+            if missed.keys() <= fixed.keys():
+                break  # a count says why
+            fixed |= missed
+            graph = graph_of(config, task or None, sizes=fixed)
     except (OnnxflopsError, ImportError) as error:
         return {"error": str(error)}
     except Exception as error:  # a fault of a class, or of the packages

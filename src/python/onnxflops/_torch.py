@@ -8,10 +8,10 @@ import os
 import re
 import traceback
 import warnings
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from onnxflops import _core
+from onnxflops._conditions import CONDITION, FIXED, HOLDS, Conditions, conditions_of
 from onnxflops._errors import InvalidError, UnsupportedError
 from onnxflops._export import program_to_onnx, to_onnx
 
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
     import torch
 
 _MOST_REASON = 300  # characters of PyTorch's reason in an error
-_MOST_CONDITIONS = 4  # that a warning lists
 _MOST_CONSTANTS = 4096  # elements
-_SAMPLES = (1, 2, 3, 5, 8, 13, 31, 64, 100, 224, 257, 384, 512, 1000, 1024, 2049)  # sizes that conditions are tried at
 
 
 def from_torch(
@@ -127,16 +125,25 @@ class Inputs(NamedTuple):
     told: tuple[str, ...] = ()  # what to warn of
 
 
-def from_meta(module: torch.nn.Module, inputs: Inputs, name: str) -> _core.Model:
-    """The graph of a module whose tensors are on the device meta."""
-    data, told = bytes_of_meta(module, inputs, name)
-    for text in told:
+def from_meta(module: torch.nn.Module, inputs: Inputs, name: str, fixed: Mapping[str, int] | None = None) -> _core.Model:
+    """The graph of a module whose tensors are on the device meta. Sizes that the caller `fixed` are noted in it."""
+    exported = export_meta(module, inputs, name, fixed)
+    for text in exported.told:
         warnings.warn(text, stacklevel=3)
-    return _core._load_bytes(data, name)
+    return _core._load_bytes(exported.data, name)
 
 
-def bytes_of_meta(module: torch.nn.Module, inputs: Inputs, name: str) -> tuple[bytes, list[str]]:
-    """The same as the bytes of an ONNX file without weights, and what to warn of."""
+class Exported(NamedTuple):
+    """A graph as the bytes of an ONNX file without weights, and what it holds under."""
+
+    data: bytes
+    told: list[str]  # what to warn of
+    conditions: Conditions
+    fixed: dict[str, int]  # what its class, or who asked for it, fixed open sizes at
+
+
+def export_meta(module: torch.nn.Module, inputs: Inputs, name: str, fixed: Mapping[str, int] | None = None) -> Exported:
+    """The same as an ONNX file."""
     import torch
     from torch.export import Dim
     from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -156,9 +163,29 @@ def bytes_of_meta(module: torch.nn.Module, inputs: Inputs, name: str) -> tuple[b
             raise UnsupportedError(f"{name} cannot be exported: {_reason(error)}") from error
     if exported is None:
         raise UnsupportedError(f"{name} cannot be exported: torch.onnx.export gives no model")
-    told = [*inputs.told, *_name_sizes(exported.model, inputs, name), *_conditions(program, inputs, name)]
+    told = list(inputs.told)
+    found = _name_sizes(exported.model, inputs, name)
+    if found:
+        places = (f"{size} at {value} in {place}" for size, (value, place) in found.items())
+        told.append(f"{name}: the class fixes {', '.join(places)}; sizes={{...}} gives another size")
+    conditions = _conditions(program, inputs)
+    text = conditions.text(inputs.limits)
+    if text:
+        told.append(f"{name}: the graph holds where {text}. For other sizes, fix them: sizes={{...}}")
+    all_fixed = {**(fixed or {}), **{size: value for size, (value, _) in found.items()}}
     _add_unused(exported.model, module)
-    return _without_weights(exported.model), told
+    note_sizes(exported.model, conditions, text, all_fixed)
+    return Exported(_without_weights(exported.model), told, conditions, all_fixed)
+
+
+def note_sizes(model: Any, conditions: Conditions, text: str, fixed: Mapping[str, int]) -> None:
+    """Puts into a graph's metadata which sizes it is for. A count at others is refused."""
+    if conditions.formulas:
+        model.metadata_props[HOLDS] = text
+    for number, formula in enumerate(conditions.formulas):
+        model.metadata_props[f"{CONDITION}{number}"] = formula
+    for size, value in fixed.items():
+        model.metadata_props[FIXED + size] = str(value)
 
 
 def with_constants(module: torch.nn.Module, inputs: Inputs) -> Any:
@@ -294,8 +321,10 @@ def _reason(error: BaseException) -> str:
     return text
 
 
-def _name_sizes(model: Any, inputs: Inputs, name: str) -> list[str]:
-    """Gives open sizes of a graph's inputs the names that `inputs` has, and the inputs theirs. What to warn of.
+def _name_sizes(model: Any, inputs: Inputs, name: str) -> dict[str, tuple[int, str]]:
+    """Gives open sizes of a graph's inputs the names that `inputs` has, and the inputs theirs.
+
+    Returns those that the class fixed, each at what and in which input.
 
     A size that the class fixed in one input and not in another would count two batches in one model.
     """
@@ -307,16 +336,17 @@ def _name_sizes(model: Any, inputs: Inputs, name: str) -> list[str]:
 
     axes = _pytree.tree_leaves([inputs.axes[key] for key in inputs.tensors], is_leaf=is_axes)
     names: dict[str, str] = {}
-    fixed: dict[str, str] = {}
+    fixed: dict[str, tuple[int, str]] = {}
     for value, named in zip(model.graph.inputs, axes):
         for axis, size in named.items():
             text = str(getattr(value.shape[axis], "value", value.shape[axis]))
             if text.isdigit():
-                fixed[size] = f"{size} at {text} in {value.name}"
+                fixed[size] = (int(text), str(value.name))
             else:
                 names.setdefault(text, size)
     for size in fixed.keys() & set(names.values()):
-        raise UnsupportedError(f"{name}: the class fixes {fixed[size]}, and not elsewhere: sizes={{{size!r}: N}} gives it")
+        at, place = fixed[size]
+        raise UnsupportedError(f"{name}: the class fixes {size} at {at} in {place}, and not elsewhere: sizes={{{size!r}: N}} gives it")
     values = [*model.graph.inputs]
     for graph in (model.graph, *(function.graph for function in model.functions.values())):
         values += [value for node in graph.all_nodes() for value in node.outputs]
@@ -327,17 +357,15 @@ def _name_sizes(model: Any, inputs: Inputs, name: str) -> list[str]:
     for value in model.graph.inputs:
         if value.name in inputs.renamed:
             value.name = inputs.renamed[value.name]
-    if not fixed:
-        return []
-    return [f"{name}: the class fixes {', '.join(fixed.values())}; sizes={{...}} gives another size"]
+    return fixed
 
 
 def _renamed(text: str, names: Mapping[str, str]) -> str:
     return re.sub(r"[A-Za-z_]\w*", lambda word: names.get(word[0], word[0]), text)
 
 
-def _conditions(program: Any, inputs: Inputs, name: str) -> list[str]:
-    """What to warn of if the class branches on an open size, because the graph has only one branch."""
+def _conditions(program: Any, inputs: Inputs) -> Conditions:
+    """What the graph holds under, if the class branches on an open size."""
 
     def size_of(found: re.Match[str]) -> str:
         value: Any = inputs.axes
@@ -347,35 +375,7 @@ def _conditions(program: Any, inputs: Inputs, name: str) -> list[str]:
 
     guards = getattr(program, "_guards_code", None) or []
     texts = [re.sub(r"L((?:\['?\w+'?\])+)\.size\(\)\[(\d+)\]", size_of, guard) for guard in guards]
-    conditions = [text for text in dict.fromkeys(texts) if not _holds(text, inputs.limits)]
-    if not conditions:
-        return []
-    shown = "; ".join(conditions[:_MOST_CONDITIONS]).replace("torch.sym_", "")
-    more = len(conditions) - _MOST_CONDITIONS
-    return [
-        f"{name}: the graph holds where {shown}{f' and {more} more' if more > 0 else ''}. "
-        "For other sizes, fix them: sizes={...}"
-    ]
-
-
-def _holds(condition: str, limits: Mapping[str, tuple[int, int]]) -> bool:
-    """Whether a condition of torch.export on open sizes holds at all of many sizes. Single ones may differ (!=)."""
-    if " != " in condition:
-        return True
-    names = sorted(set(re.findall(r"(?<![\w.])[a-z_]+(?![\w.(])", condition)) - {"and", "or", "not"})
-    values = {}
-    for name in names:
-        least, most = limits.get(name, (2, max(_SAMPLES)))
-        values[name] = [size for size in (*_SAMPLES, most) if least <= size <= most] or [least]
-    functions = SimpleNamespace(sym_min=min, sym_max=max, sym_float=float, sym_int=int)
-    try:
-        for turn in range(len(_SAMPLES) * 5):
-            sizes = {name: values[name][turn * (2 * i + 1) % len(values[name])] for i, name in enumerate(names)}
-            if not eval(condition, {"__builtins__": {}, "torch": functions}, sizes):
-                return False
-    except Exception:
-        return False
-    return True
+    return conditions_of(texts, inputs.limits)
 
 
 def _model_of(model: Any, module: torch.nn.Module, name: str) -> _core.Model:

@@ -178,4 +178,5 @@ def _exported(
             tensors[key], axes[key] = sizes.tensor(form[0], form[1], dtype)
     sizes.check(name)
     with offline():
-        return from_meta(module, Inputs(tensors, axes, {}, sizes.limits), name)
+        noted = {axis: size for axis, size in (given or {}).items() if size is not None}
+        return from_meta(module, Inputs(tensors, axes, {}, sizes.limits), name, noted)
