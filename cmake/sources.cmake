@@ -416,12 +416,14 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/api/pipeline_stage.cc
   src/api/recognise_pipeline.cc
   src/api/sweep.cc
+  src/api/table_rows.cc
   src/api/text_forms.cc
   src/settings/audit_arguments.cc
   src/settings/check_arguments.cc
   src/settings/count_arguments.cc
   src/settings/device_arguments.cc
   src/settings/estimate_arguments.cc
+  src/settings/history_arguments.cc
   src/settings/memory_arguments.cc
   src/settings/mfu_arguments.cc
   src/settings/model_arguments.cc

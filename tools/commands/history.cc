@@ -2,22 +2,12 @@
 #include "src/history/history.h"
 
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "src/base/limits.h"
-#include "src/base/quote.h"
-#include "src/base/similar.h"
 #include "src/base/status_macros.h"
-#include "src/cost/amounts.h"
 #include "src/history/history_writers.h"
-#include "src/history/record.h"
-#include "src/load/input_file.h"
-#include "src/settings/value.h"
+#include "src/settings/history_arguments.h"
 #include "tools/cli/output.h"
 #include "tools/cli/output_arguments.h"
 #include "tools/cli/render.h"
@@ -48,68 +38,22 @@ it.
 Exit codes: 0 success, 2 error.
 )"};
 
-struct HistoryArguments {
+struct HistoryCall : settings::HistoryArguments {
   std::vector<std::string> file;
-  std::string models;
-  std::vector<std::string> quantities;
   OutputArguments output;
 
   void AddTo(OptionList* list) {
     list->AddPositional("HISTORY.jsonl", &file, 1, 1);
-    list->AddValue("model", "GLOB", &models,
-                   "Only models whose path, or the end of it from a folder on, is GLOB.");
-    list->AddValues("quantity", "NAME", &quantities,
-                    "Only this quantity, as totals of JSON name it: flops, params, ... May be "
-                    "given again.");
+    HistoryArguments::AddTo(list);
     output.AddTo(list, {"json", "csv", "html"});
   }
 };
 
-absl::StatusOr<HistoryView> ViewOf(const HistoryArguments& args) {
-  HistoryView view;
-  view.models = args.models;
-  for (const std::string& name : args.quantities) {
-    const Quantity* const quantity = FindRecordedQuantity(name);
-    if (quantity == nullptr) {
-      std::vector<std::string> names;
-      for (const Quantity* q : RecordedQuantities()) names.emplace_back(q->key);
-      return settings::BadValue("quantity", name,
-                                absl::StrCat("unknown quantity", DidYouMean(name, names)));
-    }
-    view.quantities.push_back(quantity);
-  }
-  return view;
-}
-
-// A pattern or a quantity that matches nothing is a mistake.
-absl::Status RequireFigures(const HistoryArguments& args, const HistoryReport& report) {
-  if (report.series.empty()) {
-    return absl::NotFoundError(
-        absl::StrCat(Escaped(args.file[0]), ": no model matches --model ", Quoted(args.models)));
-  }
-  for (const std::string& name : args.quantities) {
-    bool has = false;
-    for (const Quantity* q : report.quantities) has = has || q->key == name;
-    if (has) continue;
-    return absl::NotFoundError(
-        absl::StrCat(Escaped(args.file[0]), ": no line has the quantity ", Quoted(name)));
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<ExitCode> RunHistory(const HistoryArguments& args) {
+absl::StatusOr<ExitCode> RunHistory(const HistoryCall& args) {
   const std::string& file = args.file[0];
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
-  ASSIGN_OR_RETURN(const HistoryView view, ViewOf(args));
-  const absl::StatusOr<std::string> text = ReadTextFile(file, kMaxHistoryBytes);
-  if (!text.ok()) {
-    return absl::Status(text.status().code(),
-                        absl::StrCat(Escaped(file), ": ", text.status().message()));
-  }
-  ASSIGN_OR_RETURN(History history, ReadHistory(*text, file));
-  const HistoryReport report = MakeHistory(std::move(history), view);
-  RETURN_IF_ERROR(RequireFigures(args, report));
+  ASSIGN_OR_RETURN(const HistoryReport report, args.Read(file));
   RETURN_IF_ERROR(WriteOutput(Render(report, format, style), args.output.file, {file}));
   return kFine;
 }
@@ -117,7 +61,7 @@ absl::StatusOr<ExitCode> RunHistory(const HistoryArguments& args) {
 }  // namespace
 
 Command HistoryCommand() {
-  return CommandOf<HistoryArguments, kCommandHistoryHelp, RunHistory>(
+  return CommandOf<HistoryCall, kCommandHistoryHelp, RunHistory>(
       "history", "HISTORY.jsonl", "what models cost over commits, as check recorded it");
 }
 

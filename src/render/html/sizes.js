@@ -4,16 +4,25 @@
 const kMostSize = 10n ** 18n - 1n;
 const sizeRule = (least, most) => (most === undefined ? `a whole number, ${least} to ${digits(kMostSize)}` : `a whole number, ${least} to ${digits(BigInt(most))}`);
 
+// The program's words for a size beyond the rows of a table.
+const kTable = "since the model has a table, such as that of positions, with no more rows";
+// What a size is that no input has, where it does not depend on data.
+const kOrigins = { sizes: "follows from other sizes by no formula: set it, too", trips: "changes in a loop", trip_count: "trips of a loop" };
+
 // A field for every size. `sizes` are the shown sizes; `apply` is called when a field changes, with
 // null for a field without a number.
 function sizeFields(sizes, symbols, apply, [title, words] = ["Sizes", "The file leaves these open. All figures are at the sizes given here."]) {
   const origin = new Map((symbols || []).map((symbol) => [symbol.name, symbol]));
   if (sizes.size === 0) return null;
   const isInput = (name) => !origin.has(name) || origin.get(name).origin.kind === "input";
-  const names = [...sizes.keys()].sort((a, b) => isInput(b) - isInput(a));
+  // What is computed from sizes, without a formula or a bound: it stays as it is where the others change.
+  const isLoose = (name) => !isInput(name) && !origin.get(name).at_most && origin.get(name).origin.kind === "sizes";
+  const rank = (name) => (isInput(name) ? 0 : isLoose(name) ? 1 : 2);
+  const names = [...sizes.keys()].sort((a, b) => rank(a) - rank(b));
   const fields = names.map((name) => sizeField(name, origin.get(name), sizes, apply));
-  // A reader knows only sizes of inputs.
-  const shown = fields.length <= 6 ? fields.length : Math.min(12, Math.max(1, names.filter(isInput).length));
+  // A reader knows only sizes of inputs, and must give those that follow from them by no formula.
+  const known = names.filter((name) => rank(name) < 2).length;
+  const shown = fields.length <= 6 ? fields.length : Math.min(12, Math.max(1, known));
   const first = h("div", { class: "fields" }, fields.slice(0, shown));
   const rest = fields.length > shown
     ? h("details", {}, h("summary", { text: `${plural(fields.length - shown, "more size")}, most of them depend on data` }),
@@ -24,12 +33,12 @@ function sizeFields(sizes, symbols, apply, [title, words] = ["Sizes", "The file 
 }
 
 function sizeField(name, symbol, sizes, apply) {
-  const bound = symbol && symbol.at_most ? `at most ${symbol.at_most.expr.slice(0, 40)}` : "";
   const ofInput = !symbol || symbol.origin.kind === "input";
   const { least = ofInput ? 1 : 0, about } = symbol || {};  // of a parameter
   const limit = symbol && symbol.at_most ? bare(symbol.at_most.expr) : "";
   const most = symbol && symbol.most !== undefined ? symbol.most : /^[0-9]+$/.test(limit) ? limit : undefined;
-  const kind = bound || (ofInput ? "" : "depends on data");
+  const bound = limit === "" ? "" : `at most ${most === limit ? digits(BigInt(limit)) : symbol.at_most.expr.slice(0, 40)}`;
+  const kind = bound || kOrigins[symbol && symbol.origin.kind] || (ofInput ? "" : "depends on data");
   const hint = h("span", { class: "hint muted", "aria-live": "polite", text: kind });
   const input = h("input", { type: "text", inputmode: "numeric", value: String(sizes.get(name)), maxlength: 18, autocomplete: "off", "data-size": name,
                              spellcheck: "false", oninput: () => {
@@ -37,7 +46,8 @@ function sizeField(name, symbol, sizes, apply) {
                                const good = isNumber && BigInt(text) >= BigInt(least) && (most === undefined || BigInt(text) <= BigInt(most));
                                input.setAttribute("aria-invalid", good ? "false" : "true");
                                hint.classList.toggle("bad", !good);
-                               hint.textContent = printable(good ? kind : [sizeRule(least, most), most === undefined ? bound : "", about].filter(Boolean).join(", "));
+                               const rule = [sizeRule(least, most), most === undefined ? bound : "", ofInput && limit ? kTable : "", about];
+                               hint.textContent = printable(good ? kind : rule.filter(Boolean).join(", "));
                                sizes.set(name, good ? BigInt(text) : null);
                                apply(sizes);
                              } });
