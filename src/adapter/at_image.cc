@@ -38,6 +38,8 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
+constexpr char kAsBuilt[] = ", as in a model built for that size";
+
 std::string ToText(const ImageSize& size) { return absl::StrCat(size.height, "x", size.width); }
 
 std::optional<Ints> Literals(absl::Span<const Expr> sizes) {
@@ -226,7 +228,7 @@ class ImageFitter {
       for (const int64_t size : sizes) shape.push_back(size);
       warnings_.push_back(absl::StrCat(
           Quoted(value.name), " is taken as ", shape.ToString(), " instead of ",
-          before->shape.ToString(), ", as in a model built for that size",
+          before->shape.ToString(), kAsBuilt,
           IsFloat(before->dtype) ? "; interpolating it in the run is not counted" : ""));
     }
     if (value.initializer) {
@@ -412,6 +414,13 @@ absl::StatusOr<bool> HasSize(const ModelData& model, const std::vector<ImageInpu
 }
 
 }  // namespace
+
+std::vector<std::string> PositionWarnings(const std::vector<std::string>& warnings) {
+  std::vector<std::string> found;
+  absl::c_copy_if(warnings, std::back_inserter(found),
+                  [](const std::string& warning) { return absl::StrContains(warning, kAsBuilt); });
+  return found;
+}
 
 absl::StatusOr<AtImage> ModelAtImage(const Model& model, const ImageSize& size, InferSizes infer) {
   if (size.height < 1 || size.width < 1) {

@@ -34,6 +34,10 @@ using InferSizes =
 // that depends on the size.
 absl::StatusOr<AtImage> ModelAtImage(const Model& model, const ImageSize& size, InferSizes infer);
 
+// Those of a report's warnings that name constants, such as positions, which became as large as in
+// a model built for that size: figures rest on that.
+std::vector<std::string> PositionWarnings(const std::vector<std::string>& warnings);
+
 }  // namespace onnxflops
 
 #endif  // ONNXFLOPS_SRC_ADAPTER_AT_IMAGE_H_

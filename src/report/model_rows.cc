@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "src/adapter/at_image.h"
 #include "src/base/quote.h"
 #include "src/base/setting.h"
 #include "src/render/format.h"
@@ -138,8 +139,26 @@ ModelRow MakeModelRow(const Report& report) {
   row.lower_bound = report.totals.lower_bound;
   row.open = !values.sizes().empty();
   row.sizes = SizesText(report, values.sizes());
+  row.positions = PositionWarnings(report.warnings);
   return row;
 }
+
+namespace {
+
+// Of the first models; the others have a count.
+void NotePositions(absl::Span<const ModelRow> rows, std::vector<std::string>* notes) {
+  constexpr size_t kMaxNotes = 3;
+  size_t models = 0;
+  for (const ModelRow& row : rows) {
+    if (row.positions.empty() || ++models > kMaxNotes) continue;
+    notes->push_back(absl::StrCat(row.path, ": ", absl::StrJoin(row.positions, "; ")));
+  }
+  if (models <= kMaxNotes) return;
+  notes->push_back(absl::StrCat(Plural(static_cast<int64_t>(models - kMaxNotes), "more model"),
+                                " with such constants", WithSettings(": {format jsonl}")));
+}
+
+}  // namespace
 
 TextTable ModelTable(absl::Span<const ModelRow> rows, const ViewOptions& options) {
   using Narrow = TextTable::Column::Narrow;
@@ -187,6 +206,7 @@ TextTable ModelTable(absl::Span<const ModelRow> rows, const ViewOptions& options
     return std::find(row.guessed.begin(), row.guessed.end(), true) != row.guessed.end();
   };
   if (std::any_of(rows.begin(), rows.end(), is_guessed)) table.notes.emplace_back(kGuessedNote);
+  NotePositions(rows, &table.notes);
   return table;
 }
 

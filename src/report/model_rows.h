@@ -8,6 +8,7 @@
 #include <iterator>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/numeric/int128.h"
 #include "absl/types/span.h"
@@ -36,6 +37,7 @@ struct ModelRow {
   bool lower_bound = false;
   bool open = false;  // the file leaves sizes open
   std::string sizes;  // "batch = 1, seq = 128": those given, and those that `shown` is at
+  std::vector<std::string> positions;  // PositionWarnings
 };
 ModelRow MakeModelRow(const Report& report);
 
