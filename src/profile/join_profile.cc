@@ -69,6 +69,7 @@ class ProfileJoiner {
     }
     for (const Draft& draft : drafts_) AddGroup(draft);
     AddWithoutKernel();
+    RETURN_IF_ERROR(CheckJoined());
     RETURN_IF_ERROR(CheckOpen());
     SumModules();
     out_.control = ControlRows(original_, optimized_, profile_, times_);
@@ -299,6 +300,20 @@ class ProfileJoiner {
     }
   }
 
+  // Times of kernels that have no node of the model say nothing of it.
+  absl::Status CheckJoined() const {
+    if (!joined_.empty() || profile_.kernels.empty()) return absl::OkStatus();
+    const bool by_name = optimized_ == nullptr;
+    return absl::FailedPreconditionError(
+        absl::StrCat(Escaped(profile_.path), ": none of its ",
+                     Plural(static_cast<int64_t>(profile_.kernels.size()), "kernel"),
+                     " is of a node of ", Escaped(out_.model), ", such as ",
+                     Quoted(profile_.kernels[0].name), ": it is a profile of another model",
+                     by_name && profile_.source == ProfileSource::kOnnxRuntime
+                         ? WithSettings(", or all nodes were fused; {optimized FILE} joins those")
+                         : ""));
+  }
+
   absl::Status CheckOpen() const {
     if (!open_) return absl::OkStatus();
     const std::string& path = out_.model;
@@ -312,11 +327,9 @@ class ProfileJoiner {
     return absl::FailedPreconditionError(absl::StrCat(
         Escaped(path),
         WithSettings(": the profile does not have these sizes; set them with {dim}: "),
-        absl::StrJoin(open_->Symbols(), ", ",
-                      [](std::string* out, const std::string& symbol) {
-                        absl::StrAppend(out, Escaped(symbol));
-                      }),
-        joined_.empty() ? "; no kernel has a node: is it a profile of this model?" : ""));
+        absl::StrJoin(open_->Symbols(), ", ", [](std::string* out, const std::string& symbol) {
+          absl::StrAppend(out, Escaped(symbol));
+        })));
   }
 
   void SumModules() {
@@ -386,10 +399,8 @@ class ProfileJoiner {
           Plural(uncounted_, "node"),
           " ran in a branch that the count takes as never run: their FLOPs are missing"));
     }
-    if (joined_.empty()) {
-      out_.notes.push_back("no kernel has a node: is it a profile of this model?");
-    } else if (optimized_ == nullptr && out_.counted_flops > 0 &&
-               out_.flops_without_kernel * 100 >= out_.counted_flops) {
+    if (optimized_ == nullptr && out_.counted_flops > 0 &&
+        out_.flops_without_kernel * 100 >= out_.counted_flops) {
       out_.notes.push_back(
           absl::StrCat(report::Percent(out_.flops_without_kernel, out_.counted_flops),
                        " % of FLOPs are of nodes without a kernel of their name: fused or folded",
