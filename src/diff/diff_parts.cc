@@ -74,15 +74,23 @@ std::string PercentText(const Diff& diff, const Sides& s) {
   return text == "new" || text == "-" ? text : KnownText(known, text);
 }
 
+// Nodes of the model, or of the part that is compared.
+int64_t NodesOf(const Diff& diff, const ModelInfo& model) {
+  if (diff.part.empty()) return model.nodes;
+  int64_t nodes = 0;
+  for (const OpDiff& op : diff.ops) nodes += &model == &diff.base ? op.base_nodes : op.head_nodes;
+  return nodes;
+}
+
 std::vector<std::string> DescribeFile(const Diff& diff, const ModelInfo& model,
                                       const Bindings& bindings) {
   std::vector<std::string> texts = {model.path};
+  if (!diff.part.empty()) texts.push_back(absl::StrCat("only ", diff.part));
   for (const auto& [name, size] : bindings) texts.push_back(absl::StrCat(name, " = ", size));
   std::string facts;
   const auto opset = model.opsets.find("ai.onnx");
   if (opset != model.opsets.end()) facts = absl::StrCat("opset ", opset->second, ", ");
-  texts.push_back(absl::StrCat(facts, Plural(model.nodes, "node")));
-  if (!diff.part.empty()) texts.push_back(absl::StrCat("only ", diff.part));
+  texts.push_back(absl::StrCat(facts, Plural(NodesOf(diff, model), "node")));
   return texts;
 }
 

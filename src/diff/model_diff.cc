@@ -67,6 +67,15 @@ std::vector<std::pair<const InputInfo*, const InputInfo*>> PairInputs(const Repo
   return pairs;
 }
 
+// The same, without inputs that a part of both models does not read: their sizes change nothing.
+std::vector<std::pair<const InputInfo*, const InputInfo*>> PairReadInputs(const Report& base,
+                                                                          const Report& head) {
+  std::vector<std::pair<const InputInfo*, const InputInfo*>> pairs = PairInputs(base, head);
+  const auto is_read = [](const auto& pair) { return pair.first->in_part || pair.second->in_part; };
+  pairs.erase(std::stable_partition(pairs.begin(), pairs.end(), is_read), pairs.end());
+  return pairs;
+}
+
 // Maps the base's names of symbols to the head's, where one axis of one input has different names
 // and neither name is used in the other model.
 std::vector<std::pair<std::string, std::string>> AlignSymbols(const Report& base,
@@ -516,7 +525,7 @@ void CompareAxis(const InputInfo& base, const InputInfo& head, int axis, bool al
 
 std::vector<UnequalSize> FindFixedAxes(const Report& base, const Report& head, bool also_equal) {
   std::vector<UnequalSize> fixed;
-  for (const auto& [from, to] : PairInputs(base, head)) {
+  for (const auto& [from, to] : PairReadInputs(base, head)) {
     const Shape* const shapes[] = {&from->declared, &from->shape, &to->declared, &to->shape};
     const int rank = to->shape.ranked() ? to->shape.rank() : 0;
     const bool same_rank = std::all_of(std::begin(shapes), std::end(shapes), [&](const Shape* s) {
@@ -531,7 +540,7 @@ std::vector<UnequalSize> FindFixedAxes(const Report& base, const Report& head, b
 
 std::vector<OtherInput> FindOtherInputs(const Report& base, const Report& head) {
   std::vector<OtherInput> others;
-  for (const auto& [from, to] : PairInputs(base, head)) {
+  for (const auto& [from, to] : PairReadInputs(base, head)) {
     const Shape &in_base = from->declared, &in_head = to->declared;
     if (!in_base.ranked() || !in_head.ranked()) continue;
     if (in_base.rank() != in_head.rank()) {
