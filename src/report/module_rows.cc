@@ -136,13 +136,16 @@ class RowMaker {
   }
 
   // Shows a module with a single child row together with it, but never the model with a row for
-  // many. Returns the rows below.
+  // many. A module that patterns selected beside others is named by its whole path, without the
+  // patterns. Returns the rows below.
   std::vector<Group> Unchain(Group* group) const {
     if (group->first < 0) return {};
     std::vector<Group> below = Groups(group->first);
     while (options_.fold && below.size() == 1 && !At(below[0].first).own &&
            (below[0].count == 1 || (!group->label.empty() && !has_rest_))) {
-      group->label = absl::StrCat(group->label, group->label.empty() ? "" : ".", below[0].label);
+      const Module& child = At(below[0].first);
+      group->label = child.name() == child.path ? below[0].label
+                                                : absl::StrCat(group->label, ".", below[0].label);
       group->first = below[0].first;
       group->count *= below[0].count;
       below = Groups(group->first);
