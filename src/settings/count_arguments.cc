@@ -17,9 +17,10 @@ void CountArguments::AddTo(Table* list) {
   samples.AddTo(list);
   list->BeginGroup("view", "What is shown");
   view.AddTo(list);
-  list->AddValue("convention", "NAME", &convention,
-                 "Count as another tool does. `onnxflops compare {list on}` has the names.",
-                 convention::ConventionNames());
+  list->AddValue(
+      "convention", "NAME", &convention,
+      "Count as another tool does, thop or fvcore. `onnxflops compare {list on}` has the names.",
+      convention::ConventionNames());
   no_grad.AddTo(list);
   list->BeginGroup("training", "Training");
   training.AddTo(list);

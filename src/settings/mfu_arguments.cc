@@ -41,8 +41,11 @@ absl::StatusOr<std::optional<absl::int128>> ParseMeasured(const std::string& tex
 }  // namespace
 
 void MfuArguments::AddPeakTo(Table* list) {
-  list->AddValue("device", "NAME", &device,
-                 "The device. `onnxflops devices` has the names; aliases are whole names, too.");
+  list->AddValue(
+      "device", "NAME", &device,
+      "The device, as h100-sxm. `onnxflops devices` has the names; aliases are whole names, "
+      "too.");
+  list->CompleteFrom("devices");
   list->AddValue("dtype", "D", &dtype, "What the device computes in: bf16, fp8, tf32, ...",
                  {"fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8", "int4"});
   list->AddValue("peak", "FLOPS", &peak,

@@ -49,8 +49,10 @@ void TrainingArguments::AddTo(Table* list) {
   AddBackwardTo(list);
   list->AddValues("frozen", "GLOB", &frozen,
                   "Parameters or modules that are not trained. May be given again.");
+  list->CompleteFrom("modules");
   list->AddValues("trained", "GLOB", &trained,
                   "Parameters or modules that are trained, and no others. May be given again.");
+  list->CompleteFrom("modules");
   list->AddValues(
       "lora", "SETTINGS:MODULES", &lora,
       "Count the model with low-rank adapters, as peft runs them, and train only these: "

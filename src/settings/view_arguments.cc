@@ -50,6 +50,7 @@ void AddModule(Table* list, std::string* module) {
   list->AddValue("module", "GLOBS", module,
                  "Only a part of the model, as if it were the model. A path like visual.conv1 or "
                  "its end, several with * or commas, without what follows a !.");
+  list->CompleteFrom("modules");
 }
 
 void ViewArguments::AddTo(Table* list) {
@@ -64,7 +65,7 @@ void ViewArguments::AddTo(Table* list) {
                  "Depth of the module tree; 0 is the model. Default: opened where the cost is, "
                  "down to 1 %, as far as a terminal has lines.");
   list->AddValue("sort", "KEY", &sort,
-                 absl::StrCat("Rows by falling KEY. It is one of ", FigureKeys(), "."));
+                 absl::StrCat("Rows by falling KEY, as macs. One of ", FigureKeys(), "."));
   list->CompleteFrom("figures");
   list->AddValue(
       "columns", "KEYS", &columns,

@@ -389,6 +389,16 @@ class DevicesTest(ProgramTest):
                 self.assertTrue(any(abs(number * 1e12 / peak["flops_per_second"] - 1) < 0.001 for number in shown), peak)
 
 
+class HelpTest(ProgramTest):
+    def test_no_option_of_the_short_form_says_only_its_name(self):
+        """Half a sentence about an option is not help: "Use color.", "Causal attention."."""
+        for command in ("count", "check", "mfu", "pipeline"):
+            text = self.shell(f"onnxflops {command} --help")
+            said = dict(re.findall(r"(?m)^  (--[a-z-]+)(?: \S+)? {2,}(\S.*)$", text))
+            for name in {"--color", "--causal", "--attention", "--recompute", "--cu-seqlens"} & said.keys():
+                self.assertGreater(len(said[name].split()), 4, (command, name, said[name]))
+
+
 class CompletionTest(ProgramTest):
     COMMANDS = ("count", "compare", "explain", "ops", "audit", "completion")
 
@@ -443,6 +453,17 @@ class CompletionTest(ProgramTest):
         self.assertEqual(self.complete("onnxflops", "count", "--sort", "mac"), ["macs"])
         self.assertEqual(self.complete("onnxflops", "explain", "ConvT"), ["ConvTranspose"])
         self.assertEqual(self.complete("onnxflops", "explain", MODELS["M"], "r"), ["r"])
+        self.assertEqual(self.complete("onnxflops", "mfu", "model.onnx", "--device", "h1"), ["h100-sxm", "h100-pcie"])
+
+    def test_bash_offers_modules_of_the_model(self):
+        model = os.path.join(ROOT, "models", "resnet50.onnx")
+        for words in (("count", model, "--module"), (model, "--module"), ("mfu", model, "--frozen"), ("count", "--rules", "none", model, "--trained")):
+            self.assertEqual(self.complete("onnxflops", *words, "layer1.0.c"), ["layer1.0.conv1", "layer1.0.conv2", "layer1.0.conv3"], words)
+        self.assertEqual(self.complete("onnxflops", "count", "--module", "layer"), [])
+
+    def test_bash_completes_the_last_of_a_list(self):
+        self.assertEqual(self.complete("onnxflops", "compare", "model.onnx", "--with", "thop,fvcore-t"), ["thop,fvcore-torch1"])
+        self.assertEqual(self.complete("onnxflops", "count", "model.onnx", "--columns", "flops,mac"), ["flops,macs"])
 
 
 if __name__ == "__main__":

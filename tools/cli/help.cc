@@ -40,12 +40,15 @@ void AppendHelpLine(absl::string_view name, absl::string_view text, std::string*
   absl::StrAppend(out, line, "\n");
 }
 
-// The first sentence. Where that takes more than a line, without its examples and values.
+// The first sentence. Where that takes more than a line, without its examples and values, if enough
+// is left to say what the option does.
 std::string BriefText(const settings::Row& row) {
+  constexpr size_t kEnough = 28;
   std::string text = settings::FirstSentence(row.text);
   for (const char* more : {", as ", ": "}) {
     const size_t end = text.find(more);
-    if (kHelpColumn + text.size() >= kHelpWidth && end != std::string::npos) text.resize(end);
+    const bool is_long = kHelpColumn + text.size() >= kHelpWidth;
+    if (is_long && end != std::string::npos && end >= kEnough) text.resize(end);
   }
   return absl::StrCat(text, ".");
 }

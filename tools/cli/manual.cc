@@ -2,8 +2,9 @@
 // pages of options as --help, so they cannot differ from the program. Each form escapes what its
 // reader would take for syntax: quotes and brackets in zsh, backslashes and quotes in fish, leading
 // points in roff. Options with choices complete these, options of files complete files, others
-// nothing. Where the words are many, or those of a model, the script asks the program for them. The
-// first command may be left out, so its options are offered where no other command was seen.
+// nothing. Where the words are many, or those of a model, the script asks the program for them. In
+// bash a list with commas is completed after the last one. The first command may be left out, so
+// its options are offered where no other command was seen.
 #include "tools/cli/manual.h"
 
 #include <algorithm>
@@ -24,6 +25,8 @@ using settings::FirstSentence;
 using settings::Row;
 
 bool IsFile(const Row& option) { return option.type == "FILE"; }
+// The words are names of the model that the line has.
+bool IsOfModel(const Row& option) { return option.lists == "modules"; }
 
 std::string NamesOf(absl::Span<const CommandPage> commands, absl::string_view separator) {
   return absl::StrJoin(commands, separator, [](std::string* out, const CommandPage& command) {
@@ -71,7 +74,8 @@ std::string BashCommand(const CommandPage& command) {
       absl::StrAppend(&out, "        ", OptionName(o), ") words=\"", absl::StrJoin(o.choices, " "),
                       "\" ;;\n");
     } else if (!o.lists.empty()) {
-      absl::StrAppend(&out, "        ", OptionName(o), ") ", BashList(o.lists), " ;;\n");
+      absl::StrAppend(&out, "        ", OptionName(o), ") ",
+                      BashList(o.lists, IsOfModel(o) ? "\"$model\"" : ""), " ;;\n");
     } else {
       absl::StrAppend(&out, "        ", OptionName(o), ") ", IsFile(o) ? "files=1" : "words=\"\"",
                       " ;;\n");
@@ -92,7 +96,10 @@ std::string Bash(absl::Span<const CommandPage> commands) {
       "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
       "  local subcommand=",
       commands[0].name,
-      " words=\"\" options=\"\" files=\"\"\n"
+      " words=\"\" options=\"\" files=\"\" model=\"\" word first=\"\"\n"
+      "  for word in \"${COMP_WORDS[@]:1}\"; do\n"
+      "    [ -f \"$word\" ] && model=$word && break\n"
+      "  done\n"
       "  case ${COMP_WORDS[1]} in\n"
       "    ",
       names,
@@ -106,7 +113,8 @@ std::string Bash(absl::Span<const CommandPage> commands) {
                   "  [ \"$COMP_CWORD\" -eq 1 ] && [[ $cur != -* ]] && words=\"",
                   NamesOf(commands, " "),
                   " help\"\n"
-                  "  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+                  "  [[ $cur == *,* && -n $words ]] && first=${cur%,*},\n"
+                  "  COMPREPLY=($(compgen -P \"$first\" -W \"$words\" -- \"${cur#\"$first\"}\"))\n"
                   "  [ -n \"$files\" ] && [[ $cur != -* ]] && "
                   "COMPREPLY+=($(compgen -f -- \"$cur\"))\n"
                   "  return 0\n"
@@ -149,7 +157,7 @@ std::string ZshOption(const Row& o) {
     if (!o.choices.empty()) {
       absl::StrAppend(&out, "(", absl::StrJoin(o.choices, " "), ")");
     } else if (!o.lists.empty()) {
-      absl::StrAppend(&out, ZshList(o.lists));
+      absl::StrAppend(&out, ZshList(o.lists, IsOfModel(o) ? "$words[2]" : ""));
     } else if (IsFile(o)) {
       absl::StrAppend(&out, "_files");
     }
@@ -192,13 +200,18 @@ std::string FishText(absl::string_view text) {
   return absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"'", "\\'"}});
 }
 
+// The first word of the line that is a model or a configuration.
+constexpr char kFishModel[] =
+    "(string match -r \".+[.](?:onnxtxt|onnx|json)\" -- (commandline -opc))[1]";
+
 std::string FishOption(const Row& o, absl::string_view condition) {
   std::string out = absl::StrCat("complete -c onnxflops -n '", condition, "' ",
                                  o.name.size() > 1 ? "-l " : "-s ", o.name);
   if (!o.choices.empty()) {
     absl::StrAppend(&out, " -x -a '", absl::StrJoin(o.choices, " "), "'");
   } else if (!o.lists.empty()) {
-    absl::StrAppend(&out, " -x -a '(onnxflops completion ", o.lists, ")'");
+    absl::StrAppend(&out, " -x -a '(onnxflops completion ", o.lists,
+                    IsOfModel(o) ? absl::StrCat(" ", kFishModel, " 2>/dev/null") : "", ")'");
   } else if (!o.type.empty()) {
     absl::StrAppend(&out, IsFile(o) ? " -r -F" : " -x");
   }

@@ -32,7 +32,7 @@ constexpr CommandHelp kCommandCompletionHelp = {
     "onnxflops completion bash|zsh|fish|man [options]",
     R"(Writes the completion of a shell, or the man page. An installation has
 them already. These scripts ask for lists of words: `onnxflops completion
-devices`, figures, operators, or nodes MODEL.
+devices`, figures, operators, or nodes or modules of a MODEL.
 )",
     R"(  For this session of bash:
     source <(onnxflops completion bash)
@@ -66,14 +66,14 @@ std::vector<CommandPage> AllPages() {
   return pages;
 }
 
-// The names of nodes, and of modules.
-absl::StatusOr<std::vector<std::string>> NodesOf(const std::string& path) {
+// The names of modules, after those of nodes if they are wanted, too.
+absl::StatusOr<std::vector<std::string>> PlacesOf(const std::string& path, bool nodes) {
   ASSIGN_OR_RETURN(const Model model, Load(path));
-  ASSIGN_OR_RETURN(const Report report, Count(model, {.node_rows = true}));
+  ASSIGN_OR_RETURN(const Report report, Count(model, {.node_rows = nodes}));
   std::vector<std::string> words;
   for (const NodeRow& row : report.nodes) words.push_back(Escaped(row.name));
-  for (const auto& row : report.modules) {
-    if (!row.path.empty()) words.push_back(Escaped(row.path));
+  for (const Module& row : report.modules) {
+    if (!row.path.empty() && !row.own) words.push_back(Escaped(row.path));
   }
   return words;
 }
@@ -88,8 +88,8 @@ absl::StatusOr<std::optional<std::string>> ListOf(const std::vector<std::string>
   } else if (form[0] == "operators") {
     for (const Operator& op : Operators()) words.push_back(OpLabel(op.domain, op.name));
     words.erase(std::unique(words.begin(), words.end()), words.end());
-  } else if (form[0] == "nodes" && form.size() == 2) {
-    ASSIGN_OR_RETURN(words, NodesOf(form[1]));
+  } else if ((form[0] == "nodes" || form[0] == "modules") && form.size() == 2) {
+    ASSIGN_OR_RETURN(words, PlacesOf(form[1], form[0] == "nodes"));
   } else {
     return std::optional<std::string>();
   }
@@ -102,8 +102,8 @@ absl::StatusOr<ExitCode> RunCompletion(const CompletionArguments& args) {
     if (args.form.size() > 1) {
       return absl::InvalidArgumentError(
           absl::StrCat(Quoted(args.form[1]),
-                       " is one too many: only `completion nodes MODEL` takes "
-                       "a model"));
+                       " is one too many: only `completion nodes MODEL` and `completion modules "
+                       "MODEL` take a model"));
     }
     const std::vector<std::string> forms(std::begin(kManualForms), std::end(kManualForms));
     if (std::find(forms.begin(), forms.end(), args.form[0]) == forms.end()) {
