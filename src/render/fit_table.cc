@@ -1,8 +1,8 @@
 // How it works. Every column starts with the width of its widest cell. Steps then reduce columns
 // until the sum is at most the limit; each step does what it can, and the next one the rest. The
 // widest names are narrowed first, so that a short name next to a long one stays complete. A name
-// gets at most kMaxLines lines. A longer one is cut; names that would look equal after the cut are
-// cut at another place, so that as many as possible stay different.
+// gets at most kMaxLines lines, a text kMaxTextLines. A longer one is cut; names that would look
+// equal after the cut are cut at another place, so that as many as possible stay different.
 #include "src/render/fit_table.h"
 
 #include <algorithm>
@@ -24,10 +24,11 @@ using report::WithoutMiddle;
 using Column = TextTable::Column;
 using Narrow = Column::Narrow;
 
-constexpr int kEasyWidth = 20;   // of a text or a name where other columns can still go
-constexpr int kLeastWidth = 12;  // if no wider fit exists
-constexpr int kMaxLines = 10;    // of a cell: one of a megabyte must not fill the screen
-constexpr int kHang = 2;         // indent of a cell's later lines
+constexpr int kEasyWidth = 20;     // of a text or a name where other columns can still go
+constexpr int kLeastWidth = 12;    // if no wider fit exists
+constexpr int kMaxLines = 10;      // of a name: one of a megabyte must not fill the screen
+constexpr int kMaxTextLines = 60;  // of a text, which is ours: the longest formula, to its end
+constexpr int kHang = 2;           // indent of a cell's later lines
 
 std::vector<int> NaturalWidths(const TextTable& table) {
   std::vector<int> widths;
@@ -225,7 +226,8 @@ void CutColumn(size_t column, int width, TextTable* table) {
   for (TextTable::Row& row : table->rows) {
     std::string& cell = row.cells[column];
     const int line = width - (column == 0 ? IndentOf(row, width) : 0);
-    const int room = breaks ? kMaxLines * std::max(1, line - kHang) : line;
+    const int most = table->columns[column].narrow == Narrow::kText ? kMaxTextLines : kMaxLines;
+    const int room = breaks ? most * std::max(1, line - kHang) : line;
     if (DisplayWidth(cell) <= room) continue;
     const int usual = is_name && !row.faint ? 0 : room;
     alike[{CutCell(cell, room, usual), room}].push_back(&cell);

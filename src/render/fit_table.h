@@ -10,7 +10,7 @@
 //   6. text and names are broken at 12 columns, and columns of text go, from the right;
 //   7. columns of figures go, from the right, but for the first one;
 //   8. pictures come back where there is room after all.
-// So neither text nor a name is cut, unless it is longer than kMaxLines lines.
+// So neither text nor a name is cut, unless it is longer than kMaxTextLines or kMaxLines lines.
 //
 //   const FittedTable fitted = FitTable(table, 80);
 //   CutCells(fitted.widths, &table);
