@@ -645,7 +645,7 @@ async function hostile() {
   const other = path.join(work, `<img src=x onerror=window.hacked=1>.onnx`);
   fs.writeFileSync(other, chain(names.slice(0, 3), `__proto__`));
   const control = fs.readFileSync(path.join(profiles, "control.profile.json"), "utf8"), evilRun = path.join(work, "evil.profile.json");
-  fs.writeFileSync(evilRun, control.replaceAll("_kernel_time", `${evil}\u202e_kernel_time`));
+  fs.writeFileSync(evilRun, control.replaceAll("Mul_3_kernel_time", `${evil}\u202e_kernel_time`));
   for (const args of [["profile", path.join(profiles, "control.onnx"), evilRun, "--peak", "1e9", "--dim", "N=8"], ["count", file], ["count", other], ["compare", file], ["diff", file, other], ["check", file, "--max", "flops=1"],
                       ["count", other, "--dim", "__proto__=1,2,3"]]) {
     const page = await open(write("hostile", ...args));
@@ -711,11 +711,51 @@ async function verdicts() {
   await close(check);
 }
 
+// Sizes that the command line refuses are refused; what follows from sizes by no formula stands beside them.
+async function limits() {
+  const page = await open(write("limits", "count", "gpt2.onnx"));
+  const set = (value) => page.$eval("[data-size=seq]", (input, text) => { input.value = text; input.dispatchEvent(new Event("input")); }, value);
+  const [{ at_most: { value: most } }] = JSON.parse(run("count", "gpt2.onnx", "--format", "json")).symbols.filter((symbol) => symbol.name === "seq");
+  assert.throws(() => execFileSync(program, ["count", "gpt2.onnx", "--dim", `seq=${most + 1}`], { cwd: path.join(root, "models"), stdio: "pipe" }),
+                /a table, such as that of positions/);
+  await set(String(most));
+  assert.strictEqual(await page.$(".hint.bad"), null);
+  await set(String(most + 1));
+  assert.match(await text(page, ".hint.bad"), /1 to 1,024, since the model has a table, such as that of positions/);
+  await close(page);
+  const detector = await open(write("loose", "count", "maskrcnn-r50.onnx"));
+  const first = await detector.$$eval(".fields", ([fields]) => [...fields.children].map((field) => field.innerText.split("\n")));
+  assert.deepStrictEqual(first.map(([name]) => name), ["height", "width", "resize(/transform/Resize)", "resize(/transform/Resize).3"]);
+  assert.match(first[2][1], /follows from other sizes by no formula/);
+  await close(detector);
+}
+
+// On paper a table with all of its columns is not cut.
+async function paper() {
+  for (const args of [kPages.count, kPages.device, kPages.training, kPages.profile]) {
+    const page = await open(write("paper", ...args), { width: 700 });
+    await page.$$eval(".choices input:not(:checked)", (list) => list.forEach((box) => box.click()));
+    await page.emulateMediaType("print");
+    const [needed, room] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+    assert(needed <= room, `${args.join(" ")}: ${needed} of ${room} pixels`);
+    await close(page);
+  }
+}
+
+// What is above a roof has a reason.
+async function roofs() {
+  for (const [above, ...args] of [[false, ...kPages.device], [true, "count", "deployed/resnet50.qdq_s8.onnx", "--device", "h100-sxm", "--dtype", "int8"]]) {
+    const page = await open(write("roofs", ...args));
+    assert.strictEqual(/circles? above the roof: some of their bytes take no time/.test(await page.$eval("#page", (element) => element.innerText)), above);
+    await close(page);
+  }
+}
+
 (async () => {
   browser = await puppeteer.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
   try {
     const only = process.env.PAGE_TEST;
-    for (const test of [figures, documents, pipelines, keyboard, mouse, links, unfold, profile, counted, utilisation, members, narrow, looks, hostile, large, folded, verdicts, accessibility]) {
+    for (const test of [figures, documents, pipelines, keyboard, mouse, links, unfold, profile, counted, utilisation, members, narrow, looks, hostile, large, folded, verdicts, limits, paper, roofs, accessibility]) {
       if (only && test.name !== only) continue;
       await test();
       console.log(`${test.name}: passed`);

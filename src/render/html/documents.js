@@ -13,6 +13,7 @@ function roofline(roof, points, words, width) {
   const { svg, px, py, right } = frame(`Roofline${roof.device ? ` of ${roof.device} in ${roof.dtype}` : ""}: ${words} under the roof`, width, 360,
                                        { low, high, log: true, title: "FLOP/byte", text: (v) => number(v) },
                                        { low: floor, high: Math.max(peak, ...points.map((p) => p.y)) * 2, log: true, title: "FLOP/s", text: siFloat });
+  const above = points.filter((point) => point.y > 1.005 * Math.min(peak, slope ? point.x * speed : peak)).length;
   const corners = [[low, slope ? low * speed : peak], [ridge, peak], [high, peak]];
   svg.append(s("polyline", { class: "roof", points: corners.map(([x, y]) => `${px(x)},${py(y)}`).join(" ") }),
              s("text", { class: "tick", x: right - 4, y: py(peak) - 7, "text-anchor": "end",
@@ -22,8 +23,12 @@ function roofline(roof, points, words, width) {
     svg.append(s("circle", { class: `point ${point.color}`, cx: px(point.x), cy: py(point.y), r: 3 + 14 * Math.sqrt(point.share) },
                  s("title", { text: `${point.text}: ${perByte(point.x)} FLOP/byte, ${siFloat(point.y)}FLOP/s` })));
   }
-  return svg;
+  return { svg, above };
 }
+// Why points are above a roof, which bounds bytes from memory and multiply-accumulates in one type.
+const aboveWords = (above, measured) => (above === 0 ? "" : `${plural(above, "circle")} above the roof: ` +
+  (measured ? "the cache held some of their bytes, the time is that of a launch, or the device is another one. "
+            : "some of their bytes take no time, those of work on constants and of tensors that a kernel reads in a narrower type. "));
 function roofWords(roof) {
   const speed = roof.bytes_per_second > 0 ? `, ${siFloat(roof.bytes_per_second)}B/s${roof.memory_source ? ` (${roof.memory_source})` : ""}` : "";
   return `${[roof.device, roof.dtype].filter(Boolean).join(" in ") || "A device"}: peak ${siFloat(roof.peak_flops_per_second)}FLOP/s ` +
@@ -45,9 +50,9 @@ function rooflineChart(roof, view, measured = false) {
       points.push({ x: intensity, y: Number(flops) / (Number(spent) / 1e21), share, color: view.color === "type" ? view.colorOf(node) : "family0",
                     text: `${node.path || node.label}, ${(share * 100).toFixed(1)} % of the time` });
     }
-    const svg = roofline(roof, points, plural(points.length, "module"), Math.max(320, Math.min(box.clientWidth || 900, 900)));
+    const { svg, above } = roofline(roof, points, plural(points.length, "module"), Math.max(320, Math.min(box.clientWidth || 900, 900)));
     box.replaceChildren(h("h2", { text: "Roofline" }),
-                        h("p", { class: "muted", text: `${roofWords(roof)} A circle is as large as its share of the ${measured ? "time" : "time bound"}.` }),
+                        h("p", { class: "muted", text: `${roofWords(roof)} A circle is as large as its share of the ${measured ? "time" : "estimated time"}. ${aboveWords(above, measured)}`.trim() }),
                         h("div", { class: "scroll" }, svg));
   };
   view.onchange(draw);
@@ -141,7 +146,7 @@ function mfuPage(data) {
     data.flops_per_byte > 0 && data.achieved_flops_per_second > 0 ? h("section", {}, h("h2", { text: "Roofline" }),
       h("p", { class: "muted", text: `${roofWords(data)} The point is what a step achieved, at the FLOP/byte of the forward pass, each operator by itself.` }),
       h("div", { class: "scroll" }, roofline(data, [{ x: data.flops_per_byte, y: data.achieved_flops_per_second, share: 0.15, color: "family0", text: "a step" }],
-                                             "a step", Math.max(320, Math.min(page.clientWidth || 900, 900))))) : null,
+                                             "a step", Math.max(320, Math.min(page.clientWidth || 900, 900))).svg)) : null,
     above ? null : notes, told].filter(Boolean));
 }
 

@@ -189,6 +189,9 @@ class TreeTable {
                                this.titles.querySelector(`[data-column="${key}"]`).focus();
                              } }));
     };
+    // Paper has no room to scroll: letters are smaller there.
+    this.table.classList.toggle("many", this.chosen.size > 8);
+    this.table.classList.toggle("most", this.chosen.size > 13);
     this.titles.replaceChildren(title("name", this.view.tree.noun, false),
                                 ...[...this.columns].filter(([key]) => this.chosen.has(key))
                                     .map(([key, column]) => title(key, column.title, true)));
