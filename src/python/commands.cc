@@ -1,5 +1,5 @@
 // Functions of the package that are commands of the program: diff, check, mfu, profile, estimate,
-// pipeline, audit, devices, ops.
+// pipeline, audit, history, devices, ops.
 //
 // How it works. A function takes what onnxflops.load() takes, and the options of the command by
 // name. Signatures and help come from the same tables of options.
@@ -41,6 +41,7 @@
 #include "src/settings/check_arguments.h"
 #include "src/settings/device_arguments.h"
 #include "src/settings/estimate_arguments.h"
+#include "src/settings/history_arguments.h"
 #include "src/settings/mfu_arguments.h"
 #include "src/settings/model_arguments.h"
 #include "src/settings/pipeline_arguments.h"
@@ -336,6 +337,13 @@ PyAudit AuditOf(nb::handle file, const nb::kwargs& given) {
   }));
 }
 
+HistoryReport HistoryOf(nb::handle file, const nb::kwargs& given) {
+  settings::HistoryArguments args;
+  SetOptions(given, OptionsOf(&args), "history()", Others::kNone);
+  const std::string path = FromPath(file);
+  return Require(WithoutGil([&] { return args.Read(path); }));
+}
+
 PipelineReport PipelineOf(nb::handle file, const nb::kwargs& given) {
   settings::PipelineArguments args;
   Given taken = TakeOptions(given, "pipeline()", &args);
@@ -452,6 +460,13 @@ void DefineMeasures(nb::module_& m) {
                            "Which convention gives each published figure of a CSV file with the "
                            "columns name, model, figure; or of a model of a zoo.",
                            OptionsOf(&args), ""),
+              nb::arg("file"));
+  settings::HistoryArguments history;
+  DefineShown(m, "history", &HistoryOf,
+              ShowFunction("def history(file: str | PathLike[str]", "History",
+                           "What models cost over commits, from the lines that a check of the "
+                           "program recorded: history(\"history.jsonl\", model=\"clip*\").",
+                           OptionsOf(&history), ""),
               nb::arg("file"));
 }
 

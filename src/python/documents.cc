@@ -22,6 +22,7 @@
 #include "src/diff/diff_writers.h"
 #include "src/estimate/estimate_report.h"
 #include "src/explain/explain.h"
+#include "src/history/history_writers.h"
 #include "src/mfu/mfu_report.h"
 #include "src/pipeline/pipeline_report.h"
 #include "src/profile/profile_report.h"
@@ -57,6 +58,7 @@ Document DocumentOf(const CheckReport& report) { return ToDocument(report); }
 Document DocumentOf(const MfuReport& report) { return ToDocument(report); }
 Document DocumentOf(const ProfileReport& report) { return ToDocument(report, ProfileView{}); }
 Document DocumentOf(const EstimateReport& report) { return ToDocument(report); }
+Document DocumentOf(const HistoryReport& report) { return ToDocument(report); }
 Document DocumentOf(const PyAudit& audit) { return ToDocument(absl::MakeConstSpan(audit.rows)); }
 Document DocumentOf(const SweepReport& sweep) { return ToDocument(sweep, ViewOptions{}); }
 Document DocumentOf(const ServingReport& serving) { return ToDocument(serving, ViewOptions{}); }
@@ -101,6 +103,7 @@ std::string Page(const Diff& diff) { return ToHtml(diff, DiffViewOptions{}); }
 std::string Page(const CheckReport& report) { return ToHtml(report); }
 std::string Page(const MfuReport& report) { return ToHtml(report); }
 std::string Page(const ProfileReport& report) { return ToHtml(report); }
+std::string Page(const HistoryReport& report) { return ToHtml(report); }
 std::string Page(const SweepReport& sweep) { return ToHtml(sweep); }
 std::string Page(const PipelineReport& report) { return ToHtml(report); }
 
@@ -307,6 +310,9 @@ void DefineProfile(nb::module_& m) {
   auto estimate = Define<EstimateReport>(m, "Estimate",
                                          "Our count beside rules of thumb and measured figures.");
   DefineRows(&estimate, "A dict for each model.");
+  auto history = Define<HistoryReport>(m, "History", "What models cost over commits.");
+  DefineRows(&history,
+             "A dict for each figure that changed: model, quantity, and what it was and is.");
   auto audit =
       Define<PyAudit>(m, "Audit", "Which convention gives each of some published figures.");
   DefineRows(&audit, "A dict for each published figure: status, conventions, figure.");

@@ -629,6 +629,20 @@ def test_estimate_audit_devices_ops(program, tmp_path):
         onnxflops.ops("Cnov")
 
 
+def test_history(program):
+    file = ROOT / "tests/history/history.jsonl"
+    shown = json.loads(program("history", file, "--model", "image.onnx", "--quantity", "flops", "--format", "json"))
+    history = onnxflops.history(file, model="image.onnx", quantity=["flops"])
+    assert history.to_dict() == shown and len(history.rows()) == len(shown["changes"]) == 2
+    first = history.rows()[0]
+    assert (first["model"], first["quantity"], first["before"], first["after"], first["status"]) == ("image.onnx", "flops", 8206520296, 35242321366, "exact")
+    assert "<html" in history.to_html() and "image.onnx" in str(history)
+    with pytest.raises(onnxflops.NotFoundError, match="no model matches"):
+        onnxflops.history(file, model="none")
+    with pytest.raises(onnxflops.InvalidError, match="quantity"):
+        onnxflops.history(file, quantity="flop")
+
+
 def test_pipeline(program):
     """It is the program's, and its figures are those of the JSON."""
     folder, file = ROOT / "tests/data/pipeline/sd-tiny", ROOT / "tests/data/pipeline/gpt2.toml"

@@ -84,6 +84,12 @@ def _points(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield {**point["sizes"], **_row(point["totals"])}
 
 
+def _changes(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for change in document["changes"]:
+        sides = {side: change[side]["value"] for side in ("before", "after")}
+        yield {**change, **sides, "status": change["after"]["status"]}
+
+
 def _stages(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for stage in document["stages"]:
         share = stage["probability"]
@@ -101,6 +107,8 @@ def rows(result: Any, by: str | None) -> list[dict[str, Any]]:
         return list(_terms(document))
     if kind == "Sweep":
         return list(_points(document))
+    if kind == "History":
+        return list(_changes(document))
     if kind == "Pipeline":
         return list(_stages(document))
     lists = _LISTS[kind]
