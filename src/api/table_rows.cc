@@ -1,7 +1,8 @@
 // How it works. Exporters look positions up in two ways. A Gather takes rows 0, 1, ..., seq - 1 of
 // a table: then seq is at most its rows. Or a Slice takes the first seq positions of a constant,
 // which are min(512, seq), and a node broadcasts these to seq: then seq is at most 512. Only sizes
-// of one symbol are noted, since a limit of a sum has no place in a report.
+// of one symbol are noted, since a limit of a sum has no place in a report. Nodes in bodies are
+// left out: the branch of an If may run at a few sizes alone.
 #include "src/api/table_rows.h"
 
 #include <algorithm>
@@ -24,7 +25,8 @@ class RowFinder {
   explicit RowFinder(Inference* inference) : inference_(*inference) {}
 
   void Run() {
-    for (const Call& call : inference_.calls) {
+    for (const CallId id : inference_.instance(0).calls) {
+      const Call& call = inference_.call(id);
       const Node& node = inference_.model->node(call.node);
       if (call.def == nullptr || !node.domain.empty() || call.inputs.size() < 2) continue;
       if (node.op_type == "Gather") AddGather(node, call);

@@ -42,7 +42,7 @@ std::string Missing(const StepRecord& record, const std::string& name) {
 
 std::string BeyondPositions(absl::string_view symbol, int64_t size, int64_t most) {
   return absl::StrCat(Escaped(BareName(symbol)), " = ", size,
-                      ": the configuration has positions for at most ", most);
+                      ": the model has positions for at most ", most);
 }
 
 }  // namespace onnxflops::monitor

@@ -25,7 +25,7 @@ std::optional<int64_t> LengthOf(const StepRecord& record);
 // "there is no batch", or the value that is none: "batch is -2, which is no size".
 std::string Missing(const StepRecord& record, const std::string& name);
 
-// "seq = 2000: the configuration has positions for at most 1024".
+// "seq = 2000: the model has positions for at most 1024".
 std::string BeyondPositions(absl::string_view symbol, int64_t size, int64_t most);
 
 // The name of a field in the log, for messages.

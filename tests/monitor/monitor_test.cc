@@ -163,10 +163,10 @@ TEST(MonitorTest, BeyondLearnedPositions) {
     const StepRecord record =
         **StepLog().Read(absl::StrCat(R"({"step": 1, "step_seconds": 1, )", line, "}"));
     const std::optional<MonitorPoint> point = monitor.Take(record, &problems).value();
-    EXPECT_EQ(problems, std::vector<std::string>{absl::StrCat(
-                            sample,
-                            "seq = 20: the configuration has positions for at most 10: no "
-                            "utilisation of this step")});
+    EXPECT_EQ(problems, std::vector<std::string>{
+                            absl::StrCat(sample,
+                                         "seq = 20: the model has positions for at most 10: no "
+                                         "utilisation of this step")});
     ASSERT_TRUE(point) << line;
     EXPECT_FALSE(point->mfu || point->tokens_per_second) << line;
   }

@@ -646,6 +646,8 @@ def test_no_figures_where_a_file_fails(gpt2):
     for sizes in ({"lengths": [5, 1025]}, {"batch": 1, "seq": 1025}):
         with pytest.raises(onnxflops.InvalidError, match=r"(?s)seq = 1025: .*index 1024 is outside of an axis of size 1024"):
             perf.step(**sizes)
+    with pytest.raises(onnxflops.InvalidError, match="seq = 1025: the model has positions for at most 1024$"):
+        Perf(gpt2.count(), peak=1e15, devices=1).step(batch=1, seq=1025)
 
 
 def test_plain_loop():

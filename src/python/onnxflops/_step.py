@@ -62,7 +62,8 @@ class StepWork:
         }
         # Lengths with which the model was counted.
         self._fine: dict[str, int] = {}
-        # The sizes that a configuration has learned positions for.
+        self._is_config = document["model"].get("producer") == "onnxflops"
+        # The sizes that a configuration has learned positions for, or a file rows in a table.
         self._most: dict[str, int] = {x["name"]: x["at_most"]["value"] for x in document["symbols"] if x.get("at_most", {}).get("value")}
         rows = [x for x in document["inputs"] if x.get("shape")]
         ids = [x for x in rows if x["dtype"] in _INTEGERS and len(x["shape"]) == 2 and "mask" not in x["name"]]
@@ -129,7 +130,7 @@ class StepWork:
     def _image_formula(self, document: Mapping[str, Any]) -> str:
         """A configuration counts the tokens of the text, and its logits have those of the image too."""
         outputs = [x["shape"] for x in document["outputs"] if len(x.get("shape") or []) == 3]
-        if document["model"].get("producer") != "onnxflops" or not outputs or "pixel_values" not in self.inputs:
+        if not self._is_config or not outputs or "pixel_values" not in self.inputs:
             return ""
         terms = outputs[0][1].split(" + ")
         text = self._named.get(self._tokens, "")
@@ -172,7 +173,9 @@ class StepWork:
             most = self._most.get(symbol)
             if symbol not in self.origins or largest <= (self._fine.get(symbol, 0) if most is None else most):
                 continue
-            why = self._refusal(symbol, largest) if most is None else f"the configuration has positions for at most {most}"
+            why = "" if self._is_config and most is not None else self._refusal(symbol, largest)
+            if not why and most is not None:
+                why = f"the {'configuration' if self._is_config else 'model'} has positions for at most {most}"
             if why:
                 sample = f"sample {list(values).index(largest) + 1}: " if of_samples else ""
                 raise InvalidError(f"{sample}{symbol} = {largest}: {why}")
