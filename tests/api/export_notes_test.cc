@@ -37,7 +37,7 @@ constexpr char kFixed[] = "g (float[batch,12] x) => (float[batch,12] y) { y = Re
 
 // What a count at these sizes says; the FLOPs if it is right.
 std::string Says(const Model& model, const Bindings& sizes) {
-  const auto report = CountFlops(model, {.bindings = sizes});
+  const auto report = Count(model, {.bindings = sizes});
   return report.ok() ? report->totals.flops.ToString() : std::string(report.status().message());
 }
 
@@ -58,7 +58,7 @@ TEST(ExportNotesTest, GraphHoldsWhereItsConditionsDo) {
 
 TEST(ExportNotesTest, ShapesOfInputsAreSizes) {
   const Model model = Noted(kOpen, {{"onnxflops.holds_where.0", "seq < 65"}});
-  const auto report = CountFlops(model, {.input_shapes = {{"x", {Expr(2), Expr(65)}}}});
+  const auto report = Count(model, {.input_shapes = {{"x", {Expr(2), Expr(65)}}}});
   EXPECT_THAT(report.status().message(), HasSubstr("test.onnx: seq = 65: its class"));
 }
 

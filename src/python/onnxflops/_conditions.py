@@ -46,7 +46,7 @@ class Conditions(NamedTuple):
         for formula in self.formulas:
             names = names_of(formula)
             if len(names) == 1:
-                of_one.setdefault(*names, []).append(formula)
+                of_one.setdefault(min(names), []).append(formula)
             else:
                 rest.append(formula)
         for name, formulas in of_one.items():
