@@ -12,11 +12,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "src/adapter/at_image.h"
 #include "src/api/load.h"
 #include "src/base/platform/posix.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/settings/value.h"
+#include "tools/cli/output.h"
 #include "tools/commands/git_file.h"
 #include "tools/commands/model_files.h"
 
@@ -110,6 +112,19 @@ absl::Status WithBaseHint(const absl::Status& status) {
 absl::StatusOr<Diff> DiffWithBase(const std::optional<ModelOrReport>& base,
                                   const ModelOrReport& head, const CountOptions& options) {
   return base ? DiffModels(base->side(), head.side(), options) : DiffModels(head.side(), options);
+}
+
+absl::Status TellPositions(const ModelOrReport& source, const CountOptions& options) {
+  if (!options.image_size || !source.model) return absl::OkStatus();
+  CountOptions of_image;
+  of_image.image_size = options.image_size;
+  of_image.rules = options.rules;
+  of_image.limits = options.limits;
+  ASSIGN_OR_RETURN(const Report report, Count(*source.model, of_image));
+  for (const std::string& text : PositionWarnings(report.warnings)) {
+    WriteError(absl::StrCat(Escaped(report.model.path), ": ", Printable(text)));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace onnxflops::tools

@@ -720,6 +720,17 @@ std::vector<std::string> InputsOf(const CheckCall& call) {
   return inputs;
 }
 
+// A figure at --at-image rests on these.
+absl::Status TellPositionsOf(const CheckCall& call) {
+  if (!call.run.count.image_size) return absl::OkStatus();
+  for (const ModelFile& file : call.files.files) {
+    if (IsOnePipeline(file.path)) continue;
+    const auto head = LoadModelOrReport(file.path, call.run.count);
+    if (head.ok()) RETURN_IF_ERROR(TellPositions(*head, call.run.count));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<ExitCode> RunCheck(const CheckLine& args) {
   ASSIGN_OR_RETURN(const CountOptions options, args.Counted());
   RETURN_IF_ERROR(RequireOutputs(args));
@@ -746,6 +757,7 @@ absl::StatusOr<ExitCode> RunCheck(const CheckLine& args) {
     ASSIGN_OR_RETURN(budgets, BudgetFiles::Read(sources, paths));
   }
   ASSIGN_OR_RETURN(Review review, JudgeAll(call, budgets));
+  RETURN_IF_ERROR(TellPositionsOf(call));
   ASSIGN_OR_RETURN(CheckReport report, Verdicts(call, budgets, review));
   std::vector<std::string> inputs = InputsOf(call);
   inputs.insert(inputs.end(), {args.against, args.sizes.rules.file, args.roofline.devices_file.file,
