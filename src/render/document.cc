@@ -375,6 +375,15 @@ std::string DrawLatex(const Document& document) {
   return drawer.TakeText();
 }
 
+absl::Span<const DocumentFormat> DocumentFormats() {
+  static constexpr DocumentFormat kAll[] = {
+      {"table", "", [](const Document& d, const TableStyle& style) { return DrawText(d, style); }},
+      {"markdown", ".md", [](const Document& d, const TableStyle&) { return DrawMarkdown(d); }},
+      {"latex", ".tex", [](const Document& d, const TableStyle&) { return DrawLatex(d); }},
+  };
+  return kAll;
+}
+
 int CountLines(const std::vector<LabelledLine>& lines, const TableStyle& style) {
   Document document;
   document.Add(Document::Lines{lines});

@@ -1,9 +1,9 @@
 // The output of a command, part by part, before a format draws it.
 //
 // Each report makes one document (ToDocument, in the report's folder), and each text format draws
-// any document. A new format is therefore one function here and one row in
-// tools/cli/output_arguments.cc, for all commands. JSON, CSV and pages contain more than a screen,
-// and are written from the report itself.
+// any document. A new format is therefore one drawer and one row of DocumentFormats() in
+// document.cc, for all commands. JSON, CSV and pages contain more than a screen, and are written
+// from the report itself.
 //
 //   std::cout << DrawText(ToDocument(report, {}), {.width = 80});
 #ifndef ONNXFLOPS_SRC_RENDER_DOCUMENT_H_
@@ -15,6 +15,8 @@
 #include <variant>
 #include <vector>
 
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "src/render/table_style.h"
 #include "src/render/text_table.h"
 
@@ -69,6 +71,14 @@ std::string DrawMarkdown(const Document& document);
 // For papers: tables of the package booktabs, everything else as comments. Nothing of a file
 // becomes a command.
 std::string DrawLatex(const Document& document);
+
+struct DocumentFormat {
+  absl::string_view name;       // "markdown"
+  absl::string_view extension;  // of files that are written in it, or ""
+  std::string (*draw)(const Document& document, const TableStyle& style);
+};
+// All of them, the one of terminals first.
+absl::Span<const DocumentFormat> DocumentFormats();
 
 // How many lines these take.
 int CountLines(const std::vector<report::LabelledLine>& lines, const TableStyle& style);

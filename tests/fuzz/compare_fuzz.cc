@@ -55,9 +55,9 @@ void Compare(const Model& model, const CountOptions& options, const CompareReque
   if (!report.ok()) return RequireOneLine(report.status(), "");
   RequireSums(*report);
   const Document document = ToDocument(*report, waterfalls);
-  RequirePrintable(DrawText(document, {.width = 80}));
-  RequirePrintable(DrawMarkdown(document));
-  RequirePrintable(DrawLatex(document));
+  for (const DocumentFormat& format : DocumentFormats()) {
+    RequirePrintable(format.draw(document, {.width = 80}));
+  }
   RequireJson(ToJson(*report));
   RequirePage(ToHtml(*report));
 }

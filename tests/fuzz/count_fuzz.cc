@@ -38,9 +38,9 @@ void RequireSums(const Report& report) {
 
 void RequireSafeText(const Report& report, const ViewOptions& view) {
   const Document document = ToDocument(report, view);
-  RequirePrintable(DrawText(document, {.width = 80}));
-  RequirePrintable(DrawMarkdown(document));
-  RequirePrintable(DrawLatex(document));
+  for (const DocumentFormat& format : DocumentFormats()) {
+    RequirePrintable(format.draw(document, {.width = 80}));
+  }
   RequirePrintable(ToCsv(absl::MakeConstSpan(&report, 1), view));
   RequireJson(ToJson(report));
   RequireJson(ToModelExplorer(report, view));

@@ -325,9 +325,9 @@ absl::Status ParseHistory(absl::string_view text) {
   const HistoryReport report = MakeHistory(std::move(history), {});
   RequireJson(ToJson(report));
   const Document document = ToDocument(report);
-  RequirePrintable(DrawText(document, {}));
-  RequirePrintable(DrawMarkdown(document));
-  RequirePrintable(DrawLatex(document));
+  for (const DocumentFormat& format : DocumentFormats()) {
+    RequirePrintable(format.draw(document, {}));
+  }
   RequireCsv(ToCsv(report));
   Require(ToHtml(report).size() <= kMaxPageBytes, "a page is too large");
   return absl::OkStatus();

@@ -83,13 +83,12 @@ std::string FormatOf(const std::string& format, const std::string& file) {
   const ProcessFace face(settings::kProgramFace);
   OptionList list;
   OutputArguments output;
-  output.AddTo(&list);
+  output.AddOnly(&list, {"table", "markdown", "latex", "json", "csv"});
   output.format = format;
   output.file = file;
   const absl::StatusOr<Format> parsed = output.ParseFormat();
   if (!parsed.ok()) return std::string(parsed.status().message());
-  constexpr const char* kNames[] = {"table", "text", "json", "jsonl", "csv", "markdown"};
-  return kNames[static_cast<size_t>(*parsed)];
+  return std::string(RowOf(*parsed).name);
 }
 
 TEST(FormatTest, IsTheOneGivenOrThatOfTheFile) {
@@ -100,6 +99,7 @@ TEST(FormatTest, IsTheOneGivenOrThatOfTheFile) {
       {"", "a.csv", "csv"},
       {"", "a.json", "json"},
       {"", "a.md", "markdown"},
+      {"", "a.tex", "latex"},
       {"", "a.txt", "table"},
       {"", "a.report", "table"},
       {"json", "a.csv", "json"},

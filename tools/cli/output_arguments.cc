@@ -17,30 +17,31 @@ namespace {
 
 using settings::BadValue;
 
-std::string DrawTextAs(const Document& document, const TableStyle& style) {
-  return DrawText(document, style);
+// Those with a name in Format, in its order, then further ones that draw documents.
+const std::vector<FormatRow>& Rows() {
+  static const auto& rows = *new std::vector<FormatRow>([] {
+    const absl::Span<const DocumentFormat> documents = DocumentFormats();
+    const DocumentFormat& table = documents.front();
+    std::vector<FormatRow> all = {
+        {table.name, Format::kTable, table.extension, table.draw},
+        {"text", Format::kText, "", table.draw},  // of count: see ViewOptions::stable
+        {"json", Format::kJson, ".json", nullptr},
+        {"jsonl", Format::kJsonLines, ".jsonl", nullptr},
+        {"csv", Format::kCsv, ".csv", nullptr},
+        {"html", Format::kHtml, ".html", nullptr},
+    };
+    for (const DocumentFormat& format : documents.subspan(1)) {
+      const auto place = static_cast<Format>(all.size());
+      all.push_back({format.name, place, format.extension, format.draw});
+    }
+    return all;
+  }());
+  return rows;
 }
-std::string DrawMarkdownAs(const Document& document, const TableStyle& /*style*/) {
-  return DrawMarkdown(document);
-}
-std::string DrawLatexAs(const Document& document, const TableStyle& /*style*/) {
-  return DrawLatex(document);
-}
-
-constexpr FormatRow kFormats[] = {
-    {"table", Format::kTable, "", &DrawTextAs},
-    {"text", Format::kText, "", &DrawTextAs},  // of count: see ViewOptions::stable
-    {"json", Format::kJson, ".json", nullptr},
-    {"jsonl", Format::kJsonLines, ".jsonl", nullptr},
-    {"csv", Format::kCsv, ".csv", nullptr},
-    {"html", Format::kHtml, ".html", nullptr},
-    {"markdown", Format::kMarkdown, ".md", &DrawMarkdownAs},
-    {"latex", Format::kLatex, ".tex", &DrawLatexAs},
-};
 
 // The format that a file name implies, or "".
 std::string FormatOfFile(absl::string_view file) {
-  for (const FormatRow& row : kFormats) {
+  for (const FormatRow& row : Rows()) {
     if (!row.extension.empty() && absl::EndsWith(file, row.extension)) return std::string(row.name);
   }
   if (absl::EndsWith(file, ".txt") || absl::EndsWith(file, ".text")) return "table";
@@ -60,7 +61,7 @@ std::string MeantExtension(absl::string_view file) {
   const size_t dot = file.rfind('.');
   if (dot == absl::string_view::npos || absl::StrContains(file.substr(dot), '/')) return "";
   std::vector<std::string> known;
-  for (const FormatRow& row : kFormats) {
+  for (const FormatRow& row : Rows()) {
     if (!row.extension.empty()) known.emplace_back(row.extension);
   }
   return DidYouMean(file.substr(dot), known);
@@ -73,16 +74,13 @@ std::string OneOf(absl::Span<const std::string> names) {
   return absl::StrCat(absl::StrJoin(names.first(names.size() - 1), ", "), " or ", names.back());
 }
 
-absl::Span<const FormatRow> Formats() { return kFormats; }
+absl::Span<const FormatRow> Formats() { return Rows(); }
 
-const FormatRow& RowOf(Format format) {
-  return *std::find_if(std::begin(kFormats), std::end(kFormats),
-                       [&](const FormatRow& row) { return row.format == format; });
-}
+const FormatRow& RowOf(Format format) { return Rows()[static_cast<size_t>(format)]; }
 
 void OutputArguments::AddTo(OptionList* list, std::vector<std::string> more) {
   std::vector<std::string> names;
-  for (const FormatRow& row : kFormats) {
+  for (const FormatRow& row : Rows()) {
     if (row.draw != nullptr && row.format != Format::kText) names.emplace_back(row.name);
   }
   std::move(more.begin(), more.end(), std::back_inserter(names));
@@ -114,7 +112,7 @@ absl::Status RequireFormat(const OutputArguments& args, Format format, absl::str
                            absl::Span<const Format> but) {
   if (std::find(but.begin(), but.end(), format) == but.end()) return absl::OkStatus();
   std::vector<std::string> written, not_written;
-  for (const FormatRow& row : kFormats) {
+  for (const FormatRow& row : Rows()) {
     if (std::find(args.formats.begin(), args.formats.end(), row.name) == args.formats.end()) {
       continue;
     }
@@ -135,7 +133,7 @@ absl::StatusOr<Format> OutputArguments::ParseFormat() const {
   }
   if (name.empty() || (name == "text" && !is_known())) name = "table";
   if (name == "md") name = "markdown";
-  for (const FormatRow& row : kFormats) {
+  for (const FormatRow& row : Rows()) {
     if (is_known() && name == row.name) return row.format;
   }
   if (format.empty()) {

@@ -2,6 +2,7 @@
 #ifndef ONNXFLOPS_TOOLS_CLI_OUTPUT_ARGUMENTS_H_
 #define ONNXFLOPS_TOOLS_CLI_OUTPUT_ARGUMENTS_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,8 @@
 
 namespace onnxflops::tools {
 
-enum class Format { kTable, kText, kJson, kJsonLines, kCsv, kMarkdown, kLatex, kHtml };
+// The place of a row of Formats(). Rows without a name here are those of DocumentFormats().
+enum class Format : uint8_t { kTable, kText, kJson, kJsonLines, kCsv, kHtml };
 
 // A format of --format. One that draws documents is written wherever tables are.
 struct FormatRow {
