@@ -76,9 +76,11 @@ struct Quantity {
   struct Term {
     int times = 0;
     Expr Amounts::*of = nullptr;
+    constexpr bool operator==(const Term&) const = default;
   };
   struct Sum {
     Term first, second;
+    constexpr bool operator==(const Sum&) const = default;
   };
   Sum by_rule = {}, exact = {};
 

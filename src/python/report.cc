@@ -180,6 +180,20 @@ bool HasTotal(const Report& report, const Totals& totals, const Quantity& q) {
   return report.Has(q) && report::HasFigure(q, totals.*q.value, totals.lower_bound);
 }
 
+// "bytes_read + bytes_written.", or by which rule.
+std::string MeaningOf(const Quantity& derived) {
+  if (derived.by_rule != derived.exact) {
+    return "By the rule that backward is 2 x forward, or exact with backward=\"exact\".";
+  }
+  const auto text = [](const Quantity::Term& term) {
+    const absl::string_view key = QuantityOf(term.of).key;
+    return term.times == 1 ? std::string(key) : absl::StrCat(term.times, " * ", key);
+  };
+  const auto& [first, second] = derived.by_rule;
+  return absl::StrCat(text(first), second.of == nullptr ? "" : " + ",
+                      second.of == nullptr ? "" : text(second), ".");
+}
+
 template <typename Class, typename TotalsOf>
 void AddDerived(nb::class_<Class>& cls, const TotalsOf& totals_of) {
   for (const Quantity* q : kDerivedQuantities) {
@@ -192,9 +206,7 @@ void AddDerived(nb::class_<Class>& cls, const TotalsOf& totals_of) {
           return ToNumber(value);
         },
         nb::sig(absl::StrCat("def ", q->key, "(self, /) -> int | Expr").c_str()),
-        q == &kBytesMoved
-            ? "bytes_read + bytes_written."
-            : "By the rule that backward is 2 x forward, or exact with backward=\"exact\".");
+        MeaningOf(*q).c_str());
   }
 }
 
