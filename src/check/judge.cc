@@ -303,11 +303,10 @@ class RuleJudge {
 
   bool Knows(const Quantity& q) const {
     if (&q == &kPeakActivations || &q == &kPipelineMemory) return PeakOf(q) != nullptr;
-    const auto knows = [&](Expr Amounts::*value) {
-      return value == nullptr || std::find(diff_.quantities.begin(), diff_.quantities.end(),
-                                           &QuantityOf(value)) != diff_.quantities.end();
-    };
-    return knows(q.value) && knows(q.by_rule.first.of) && knows(q.by_rule.second.of);
+    return q.AllParts([&](Expr Amounts::*part) {
+      return std::find(diff_.quantities.begin(), diff_.quantities.end(), &QuantityOf(part)) !=
+             diff_.quantities.end();
+    });
   }
 
   // What is no sum over modules; nullptr of other quantities, or if it is not known.

@@ -87,6 +87,12 @@ struct Quantity {
   // A row of modules, operators and nodes has it; of totals and by name it is the derived one.
   constexpr bool is_exact_form() const { return needs == Needs::kTraining; }
   bool is_derived() const { return by_rule.first.of != nullptr; }
+  // Whether `holds` of every member that it is, or follows from by the rule.
+  template <typename Holds>
+  bool AllParts(const Holds& holds) const {
+    const auto holds_if_any = [&](Expr Amounts::*part) { return part == nullptr || holds(part); };
+    return holds_if_any(value) && holds_if_any(by_rule.first.of) && holds_if_any(by_rule.second.of);
+  }
   // REQUIRES: a member, or what follows from members.
   Expr In(const Amounts& amounts, bool exact_backward = false) const;
 };

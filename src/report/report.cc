@@ -226,10 +226,7 @@ void Totals::SetBackward(bool exact_backward) {
 
 bool Report::Has(const Quantity& quantity) const {
   if (quantity.is_derived()) {
-    const auto has = [&](const Quantity::Term& term) {
-      return term.of == nullptr || Has(QuantityOf(term.of));
-    };
-    return !tool && has(quantity.by_rule.first) && has(quantity.by_rule.second);
+    return !tool && quantity.AllParts([&](Expr Amounts::*part) { return Has(QuantityOf(part)); });
   }
   const auto row = static_cast<size_t>(&QuantityOf(quantity.value) - kQuantities);
   if ((absent >> row & 1) != 0) return false;
