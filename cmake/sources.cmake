@@ -123,6 +123,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/image_blocks.cc
   src/family/internvl.cc
   src/family/llava.cc
+  src/family/mamba.cc
   src/family/mobilevit.cc
   src/family/modernbert.cc
   src/family/mpnet.cc
@@ -135,6 +136,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/sam.cc
   src/family/segformer.cc
   src/family/siglip.cc
+  src/family/state_space.cc
   src/family/swin.cc
   src/family/t5.cc
   src/family/timm.cc

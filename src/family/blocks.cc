@@ -398,8 +398,9 @@ absl::StatusOr<std::string> CausalModel(const Config& config, const LanguageMode
   const DType dtype = config.Precision();
   if (!config.notes().status.ok()) return config.notes().status;
   GraphBuilder b(root, dtype, config.notes().save);
-  const Tensor ids = b.Input("input_ids", DType::kInt64, {"batch", "seq"});
-  const Tensor positions = b.Input("position_ids", DType::kInt64, {"batch", "seq"});
+  const Tensor ids = b.Input("input_ids", DType::kInt64, {"batch", m.tokens});
+  Tensor positions;
+  if (m.positioned) positions = b.Input("position_ids", DType::kInt64, {"batch", m.tokens});
   Tensor x, table;
   {
     std::optional<Scope> body;
@@ -407,10 +408,10 @@ absl::StatusOr<std::string> CausalModel(const Config& config, const LanguageMode
     x = layers(&b, ids, positions, &table);
   }
   if (!with_head) {
-    b.Output("last_hidden_state", x, dtype, {"batch", "seq", m.hidden});
+    b.Output("last_hidden_state", x, dtype, {"batch", m.tokens, m.hidden});
     return std::move(b).Finish();
   }
-  b.Output("logits", Logits(&b, x, table, m), dtype, {"batch", "seq", m.vocab});
+  b.Output("logits", Logits(&b, x, table, m), dtype, {"batch", m.tokens, m.vocab});
   return std::move(b).Finish();
 }
 

@@ -53,6 +53,8 @@ absl::StatusOr<std::string> BuildGpt2(const Config& config);
 absl::StatusOr<std::string> BuildInternVl(const Config& config);
 absl::StatusOr<std::string> BuildLlava(const Config& config);
 absl::StatusOr<std::string> BuildLlavaNext(const Config& config);
+absl::StatusOr<std::string> BuildMamba(const Config& config);
+absl::StatusOr<std::string> BuildMamba2(const Config& config);
 absl::StatusOr<std::string> BuildMistral3(const Config& config);
 absl::StatusOr<std::string> BuildMobileVit(const Config& config);
 absl::StatusOr<std::string> BuildModernBert(const Config& config);

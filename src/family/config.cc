@@ -51,6 +51,11 @@ bool Config::HasList(const char* key) const {
   return value != nullptr && value->is_array();
 }
 
+bool Config::HasText(const char* key) const {
+  const Json* value = Find(key);
+  return value != nullptr && value->is_string();
+}
+
 bool Config::HasNull(const char* key) const {
   if (object_ == nullptr) return false;
   const auto at = object_->find(key);

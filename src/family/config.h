@@ -58,6 +58,8 @@ class Config {
   bool IsZero(const char* key) const;
   // There, as a list.
   bool HasList(const char* key) const;
+  // There, as a string.
+  bool HasText(const char* key) const;
   // There, as null.
   bool HasNull(const char* key) const;
   // A whole number of 1 to kMaxConfigSize.

@@ -79,6 +79,8 @@ constexpr Family kFamilies[] = {
     {"internvl", BuildInternVl, true, true},
     {"llava", BuildLlava, true, true},
     {"llava_next", BuildLlavaNext, true, true},
+    {"mamba", BuildMamba, true},
+    {"mamba2", BuildMamba2, true},
     {"mistral3", BuildMistral3, true, true},
     {"mobilevit", BuildMobileVit},
     {"modernbert", BuildModernBert},

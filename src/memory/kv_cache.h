@@ -21,7 +21,7 @@
 namespace onnxflops {
 
 struct Decoder {
-  int64_t tensors = 0;             // past inputs that grow with the tokens
+  int64_t tensors = 0;             // past inputs that grow with the tokens; 0: states only
   Expr length;                     // of the past: a symbol, or a number that the export fixed
   Expr bytes;                      // of them all
   Expr fixed_bytes;                // past inputs of constant size, such as an encoder's

@@ -45,8 +45,9 @@ Json ReadTruth(const char* file) {
 const std::map<std::string, Json>& Models() {
   static const auto& models = *new std::map<std::string, Json>([] {
     std::map<std::string, Json> all;
-    for (const char* file : {"truth.json", "more.json", "drawn.json", "open_clip.json",
-                             "vision.json", "image_models.json", "text_models.json"}) {
+    for (const char* file :
+         {"truth.json", "more.json", "drawn.json", "open_clip.json", "vision.json",
+          "image_models.json", "text_models.json", "state_space_models.json"}) {
       const Json read = ReadTruth(file);
       for (const auto& [name, model] : read.items()) all[name] = model;
     }
@@ -74,14 +75,34 @@ absl::int128 MacsOf(const Report& report, const std::string& path) {
   return 0;
 }
 
+Bindings DimsOf(const Json& dims) {
+  Bindings sizes;
+  for (const auto& [name, size] : dims.items()) sizes[name] = size;
+  return sizes;
+}
+
+// The graph of a point and its sizes: a step of decoding may have a graph of its own, which leaves
+// out sizes that are fixed in it.
+std::pair<Model, Bindings> GraphOf(const Model& model, const Json& dims) {
+  std::pair<Model, Bindings> graph(model, DimsOf(dims));
+  if (!dims.contains("past")) return graph;
+  const absl::StatusOr<std::optional<Model>> step = DecodingStepOf(*model);
+  EXPECT_TRUE(step.ok()) << step.status();
+  if (!step.ok() || !*step) return graph;
+  graph.first = **step;
+  std::set<std::string> known;
+  for (const SymbolOrigin& symbol : Count(graph.first).value().symbols) known.insert(symbol.name);
+  absl::erase_if(graph.second, [&](const auto& size) { return !known.contains(size.first); });
+  return graph;
+}
+
 TEST_P(FamilyTruthTest, MacsAndParametersAreThoseOfTheReference) {
   const Json& truth = Models().at(GetParam());
   const absl::StatusOr<Model> model = LoadConfig(truth["config"].dump(), "config.json");
   ASSERT_TRUE(model.ok()) << model.status();
   for (const Json& point : truth["points"]) {
-    CountOptions options;
-    for (const auto& [name, size] : point["dims"].items()) options.bindings[name] = size;
-    const absl::StatusOr<Report> report = Count(*model, options);
+    const auto [graph, sizes] = GraphOf(*model, point["dims"]);
+    const absl::StatusOr<Report> report = Count(graph, {.bindings = sizes});
     ASSERT_TRUE(report.ok()) << report.status();
     EXPECT_FALSE(report->totals.lower_bound);
     EXPECT_EQ(2 * report->totals.macs.literal(), absl::int128(point["flops"].get<int64_t>()))
@@ -105,12 +126,6 @@ INSTANTIATE_TEST_SUITE_P(Models, FamilyTruthTest, testing::ValuesIn(Names()),
 // ---- against exports
 
 using MacsByModule = std::map<std::string, absl::int128>;
-
-Bindings DimsOf(const Json& dims) {
-  Bindings sizes;
-  for (const auto& [name, size] : dims.items()) sizes[name] = size;
-  return sizes;
-}
 
 // Of modules that have any, by path; without `root` around them.
 MacsByModule MacsOfModules(const absl::StatusOr<Model>& model, const Json& dims,
@@ -238,6 +253,10 @@ const std::pair<const char*, const char*> kNonsense[] = {
      "conv_kernel_size is even, which drops a token"},
     {R"({"model_type": "smolvlm", "scale_factor": 3})",
      "scale_factor should divide 7, the patches on a side of a tile"},
+    {R"({"model_type": "mamba", "expand": 1000000})", "expand makes a mixer 768000000 wide"},
+    {R"({"model_type": "mamba2", "expand": 3})",
+     "head_dim is 64, and num_heads is 128: a mixer is 12288 wide"},
+    {R"({"model_type": "mamba2", "n_groups": 3})", "num_heads is 128, which is no multiple of"},
     {R"({"model_type": "mistral", "sliding_window": 2})", "is 2: known are 3 and more"},
     {R"({"embed_dim": 768, "text_cfg": {}, "vision_cfg": {"timm_model_name": "convnext_base",
          "timm_pool": "", "timm_proj": "none"}})",
@@ -557,7 +576,7 @@ TEST(FamilyTest, StepsAndCachesOfDrawnDecodersAreThoseOfTheReference) {
       ++steps;
     }
   }
-  EXPECT_EQ(steps, 44 * 3 * 5 + 59);  // drawn.json and text_models.json
+  EXPECT_EQ(steps, 44 * 3 * 5 + 59 + 8);  // drawn.json, text_models.json, state_space_models.json
 }
 
 TEST(FamilyTest, TheDecodersLengthIsTheTextsWhereOnlyThatIsSet) {

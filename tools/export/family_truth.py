@@ -10,6 +10,7 @@ inputs of from_config(), at the sizes of dims. A point with "past" is a step of 
 reads values, and gets "cache_bytes" behind it. A point with "tiles" has a text of "seq" tokens behind those of so many tiles.
 """
 import copy
+import inspect
 import json
 import os
 import re
@@ -36,12 +37,14 @@ def class_and_config(document):
 def step_after(module, dims, device):
     """FlopCounterMode after a step of decoding, and the cache behind it."""
     cache = DynamicCache(config=module.config)
+    name = "cache" if "cache" in inspect.signature(module.forward).parameters else "past_key_values"
+    given = {name: cache, "use_cache": True}
     ids = lambda tokens: torch.ones(dims["batch"], tokens, dtype=torch.long, device=device)
     with torch.no_grad(), torch.device(device):
-        module(input_ids=ids(dims["past"]), past_key_values=cache, use_cache=True)
+        module(input_ids=ids(dims["past"]), **given)
         counter = FlopCounterMode(display=False, depth=8)
         with counter:
-            module(input_ids=ids(dims["seq"]), past_key_values=cache, use_cache=True)
+            module(input_ids=ids(dims["seq"]), **given)
     return counter, cache
 
 
@@ -67,7 +70,8 @@ def counter_of_tiles(module, dims):
 def bytes_of(cache):
     """Keys, values and states of convolutions."""
     parts = ("keys", "values", "conv_states", "recurrent_states")
-    tensors = [getattr(layer, part, None) for layer in cache.layers for part in parts]
+    found = [getattr(layer, part, None) for layer in cache.layers for part in parts]
+    tensors = [tensor for each in found for tensor in (each.values() if isinstance(each, dict) else [each])]
     return sum(tensor.numel() * tensor.element_size() for tensor in tensors if tensor is not None)
 
 
