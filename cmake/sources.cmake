@@ -119,6 +119,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/gptj.cc
   src/family/graph_builder.cc
   src/family/hiera.cc
+  src/family/hybrid.cc
   src/family/idefics3.cc
   src/family/image_blocks.cc
   src/family/internvl.cc

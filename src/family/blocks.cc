@@ -386,6 +386,7 @@ Tensor Logits(GraphBuilder* b, Tensor x, const Tensor& table, const LanguageMode
   x = m.tied ? TiedLinear(b, x, "lm_head", table, m.head_bias ? m.vocab : 0)
              : Linear(b, x, "lm_head", m.hidden, m.vocab, m.head_bias);
   if (m.scaled) x = b->Op("Div", {x, Factor(b, 1)});
+  if (m.multiplied) x = Mul(b, x, Factor(b, 1));
   if (m.softcap == 0) return x;
   const Tensor cap = Factor(b, m.softcap);
   return Mul(b, b->Op("Tanh", {b->Op("Div", {x, cap})}), cap);

@@ -154,10 +154,11 @@ struct LanguageModel {
   int64_t vocab = 0, hidden = 0;
   bool tied = false;  // the output layer is the embedding
   bool head_bias = false;
-  double softcap = 0;      // of the logits
-  bool scaled = false;     // logits are divided by a number
-  Dim tokens = "seq";      // of the input
-  bool positioned = true;  // position_ids are an input
+  double softcap = 0;       // of the logits
+  bool scaled = false;      // logits are divided by a number
+  bool multiplied = false;  // or times one
+  Dim tokens = "seq";       // of the input
+  bool positioned = true;   // position_ids are an input
 };
 // The output layer; `table` is the embedding.
 Tensor Logits(GraphBuilder* b, Tensor x, const Tensor& table, const LanguageModel& model);

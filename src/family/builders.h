@@ -11,6 +11,7 @@ namespace onnxflops::family {
 
 absl::StatusOr<std::string> BuildBert(const Config& config);
 absl::StatusOr<std::string> BuildBeit(const Config& config);
+absl::StatusOr<std::string> BuildBamba(const Config& config);
 absl::StatusOr<std::string> BuildBloom(const Config& config);
 absl::StatusOr<std::string> BuildBlip(const Config& config);
 absl::StatusOr<std::string> BuildBlipTextModel(const Config& config);
@@ -26,6 +27,7 @@ absl::StatusOr<std::string> BuildDinov3Vit(const Config& config);
 absl::StatusOr<std::string> BuildDistilbert(const Config& config);
 absl::StatusOr<std::string> BuildDpt(const Config& config);
 absl::StatusOr<std::string> BuildFalcon(const Config& config);
+absl::StatusOr<std::string> BuildFalconH1(const Config& config);
 absl::StatusOr<std::string> BuildGemma3(const Config& config);
 absl::StatusOr<std::string> BuildGptNeox(const Config& config);
 absl::StatusOr<std::string> BuildHiera(const Config& config);

@@ -38,7 +38,6 @@ class LayerBuilder {
     return name == nullptr ? x : NormOf(x, name, {width});
   }
 
- private:
   // Over the last dimension, with a weight of each feature, or of each head and feature: then
   // without a bias.
   Tensor NormOf(const Tensor& x, const char* name, const std::vector<int64_t>& weight) {
@@ -90,6 +89,7 @@ class LayerBuilder {
     }
     q = HeadNorm(q, s_.query_norm, s_.heads);
     k = HeadNorm(k, s_.key_norm, s_.kv_heads);
+    if (s_.scaled_keys) k = Mul(b_, k, Factor(b_, 1));
     if (s_.unrotated.empty() || !s_.unrotated[static_cast<size_t>(index)]) {
       q = Rotate(b_, q, angles_, s_.heads, s_.rotary_dim, s_.interleaved);
       k = Rotate(b_, k, angles_, s_.kv_heads, s_.rotary_dim, s_.interleaved);
@@ -99,6 +99,7 @@ class LayerBuilder {
     if (!s_.windows.empty()) shape.window = s_.windows[static_cast<size_t>(index)];
     shape.softcap = s_.attention_softcap;
     if (s_.cached) shape.cache = index;
+    shape.new_tokens = s_.new_tokens;
     if (s_.sinks) shape.sinks = b_->Weight("sinks", {s_.heads});
     const Tensor y = Attention(b_, q, k, v, shape);
     return Linear(b_, y, s_.out, q_width, s_.hidden, s_.out_bias);
@@ -209,6 +210,7 @@ class LayerBuilder {
     return Add(b_, y, Mul(b_, b_->Op("Sigmoid", {gate}), shared));
   }
 
+ private:
   GraphBuilder* b_;
   const DecoderShape& s_;
   const Rotation angles_;
@@ -224,6 +226,19 @@ Tensor Sections(GraphBuilder* b, const Tensor& x, const std::vector<int64_t>& si
 }
 
 }  // namespace
+
+Tensor GroupedAttention(GraphBuilder* b, const Tensor& x, const Rotation& angles,
+                        const DecoderShape& s, int64_t layer) {
+  return LayerBuilder(b, s, angles).Grouped(x, layer);
+}
+
+Tensor DecoderMlp(GraphBuilder* b, const Tensor& x, const char* name, const DecoderShape& s) {
+  return LayerBuilder(b, s, {}).Mlp(x, name, s.intermediate);
+}
+
+Tensor DecoderExperts(GraphBuilder* b, const Tensor& x, const DecoderShape& s) {
+  return LayerBuilder(b, s, {}).Experts(x);
+}
 
 Tensor DecoderLayers(GraphBuilder* b, Tensor x, const Tensor& positions, const DecoderShape& s) {
   const int64_t rotated = s.latent ? s.latent->rope_dim : s.rotary_dim;

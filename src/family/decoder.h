@@ -60,6 +60,7 @@ struct DecoderForm {
   bool sinks = false;        // a learned number for each head in the softmax's denominator
   // Times a number: embeddings, queries, what attention and MLP add, logits.
   bool scaled_input = false, scaled_queries = false, scaled_residuals = false;
+  bool scaled_keys = false;
   bool scaled_logits = false;
   ExpertNames expert_names = {};
   bool router_bias = false;
@@ -75,8 +76,9 @@ struct DecoderShape : DecoderForm {
   int64_t vocab = 0, hidden = 0, intermediate = 0, layers = 0, heads = 0, kv_heads = 0;
   int64_t head_dim = 0, rotary_dim = 0;
   std::string activation;
-  bool cached = true;  // past_key_values are inputs
-  bool tied = false;   // the output layer is the embedding
+  bool cached = true;              // past_key_values are inputs
+  const char* new_tokens = "seq";  // their symbol or number
+  bool tied = false;               // the output layer is the embedding
   double attention_softcap = 0, output_softcap = 0;
   std::vector<int64_t> windows;  // by layer; 0: all
   std::vector<bool> unrotated;   // by layer: without positions; empty: none
@@ -94,7 +96,13 @@ struct DecoderShape : DecoderForm {
   std::string ModelClass() const { return prefix + body; }
 };
 
-// of the shared expert; 0: no shared expert
+// Parts of a layer for hybrids, whose other layers are no attention. This is in the module that is
+// open; the others are in modules of their own, that with experts by the shape's expert_names.
+Tensor GroupedAttention(GraphBuilder* b, const Tensor& x, const Rotation& angles,
+                        const DecoderShape& shape, int64_t layer);
+Tensor DecoderMlp(GraphBuilder* b, const Tensor& x, const char* name, const DecoderShape& shape);
+Tensor DecoderExperts(GraphBuilder* b, const Tensor& x, const DecoderShape& shape);
+
 Tensor DecoderLayers(GraphBuilder* b, Tensor x, const Tensor& positions, const DecoderShape& shape);
 LanguageModel LanguageModelOf(const DecoderShape& shape);
 // Reads nothing: builds the graph by its shape, or gives back the first fault of `config`.

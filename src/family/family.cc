@@ -48,6 +48,7 @@ struct Family {
 // Families that are not rows of decoder_families.cc.
 constexpr Family kFamilies[] = {
     {"albert", BuildAlbert},
+    {"bamba", BuildBamba, true},
     {"beit", BuildBeit},
     {"bert", BuildBert},
     {"blip", BuildBlip},
@@ -69,6 +70,7 @@ constexpr Family kFamilies[] = {
     {"dpt", BuildDpt},
     {"electra", BuildElectra},
     {"falcon", BuildFalcon},
+    {"falcon_h1", BuildFalconH1, true},
     {"gemma3", BuildGemma3, true, true},
     {"gpt2", BuildGpt2},
     {"gpt_neox", BuildGptNeox},

@@ -1,0 +1,38 @@
+// Decoders some of whose layers, or parts of layers, are Mamba mixers.
+#ifndef ONNXFLOPS_SRC_FAMILY_HYBRID_H_
+#define ONNXFLOPS_SRC_FAMILY_HYBRID_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "src/family/decoder.h"
+#include "src/family/decoder_families.h"
+#include "src/family/state_space.h"
+
+namespace onnxflops::family {
+
+// A decoder by the row of its family: of a text, or of a step of one token with a cache.
+DecoderShape ReadHybridDecoder(const Config& config, const DecoderFamily& family);
+// The keys mamba_n_heads, mamba_d_state and their like, of Bamba and its kin, for a mixer that is
+// `inner` wide.
+Mamba2Shape ReadMixer(const Config& config, const DecoderShape& decoder, int64_t inner);
+// Which layers are not "linear_attention", by a list of types. Old files have other names.
+std::vector<bool> ReadLayerTypes(const Config& config, const char* key, int64_t layers);
+
+// x behind layer i.
+using HybridLayerFn =
+    std::function<Tensor(GraphBuilder* b, const Tensor& x, const Rotation& angles, int64_t layer)>;
+struct HybridModel {
+  LanguageModel language;
+  const char* embedding = "embed_tokens";
+};
+HybridModel HybridModelOf(const Config& config, const DecoderShape& shape, bool rotated);
+absl::StatusOr<std::string> BuildHybrid(const Config& config, const DecoderShape& shape,
+                                        const HybridModel& model, const HybridLayerFn& layer);
+
+}  // namespace onnxflops::family
+
+#endif  // ONNXFLOPS_SRC_FAMILY_HYBRID_H_
