@@ -120,6 +120,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/graph_builder.cc
   src/family/hiera.cc
   src/family/hybrid.cc
+  src/family/hybrid_experts.cc
   src/family/idefics3.cc
   src/family/image_blocks.cc
   src/family/internvl.cc

@@ -33,23 +33,6 @@ constexpr DecoderFamily kFalconH1 = {
     .has_attention_bias = true,
     .has_mlp_bias = true};
 
-// In a module of the layer that is open.
-Tensor AttendTokens(GraphBuilder* b, const Tensor& normed, const Rotation& angles,
-                    const DecoderShape& s, int64_t layer) {
-  const Scope attention(b, "self_attn", absl::StrCat(s.prefix, "Attention"));
-  return GroupedAttention(b, normed, angles, s, layer);
-}
-
-Tensor MixerOfLayer(GraphBuilder* b, const Tensor& normed, const Mamba2Shape& mixer,
-                    const std::string& type, int64_t layer) {
-  const Scope mamba(b, "mamba", type);
-  return Mamba2Mixer(b, normed, mixer, layer);
-}
-
-Tensor NormOfLayer(GraphBuilder* b, const Tensor& x, const char* name, const DecoderShape& s) {
-  return RmsNorm(b, x, name, s.hidden, absl::StrCat(s.prefix, "RMSNorm"));
-}
-
 Tensor TimesNumber(GraphBuilder* b, const Tensor& x) { return Mul(b, x, Factor(b, 1)); }
 
 }  // namespace
@@ -81,6 +64,22 @@ Mamba2Shape ReadMixer(const Config& config, const DecoderShape& decoder, int64_t
   s.norm_type = absl::StrCat(decoder.prefix, "RMSNormGated");
   RequireMamba2(config, "mamba_n_heads", "mamba_d_head", "mamba_n_groups", s);
   return s;
+}
+
+Tensor AttendTokens(GraphBuilder* b, const Tensor& normed, const Rotation& angles,
+                    const DecoderShape& s, int64_t layer) {
+  const Scope attention(b, "self_attn", absl::StrCat(s.prefix, "Attention"));
+  return GroupedAttention(b, normed, angles, s, layer);
+}
+
+Tensor MixerOfLayer(GraphBuilder* b, const Tensor& normed, const Mamba2Shape& mixer,
+                    const std::string& type, int64_t layer) {
+  const Scope mamba(b, "mamba", type);
+  return Mamba2Mixer(b, normed, mixer, layer);
+}
+
+Tensor NormOfLayer(GraphBuilder* b, const Tensor& x, const char* name, const DecoderShape& s) {
+  return RmsNorm(b, x, name, s.hidden, absl::StrCat(s.prefix, "RMSNorm"));
 }
 
 std::vector<bool> ReadLayerTypes(const Config& config, const char* key, int64_t layers) {

@@ -22,6 +22,13 @@ Mamba2Shape ReadMixer(const Config& config, const DecoderShape& decoder, int64_t
 // Which layers are not "linear_attention", by a list of types. Old files have other names.
 std::vector<bool> ReadLayerTypes(const Config& config, const char* key, int64_t layers);
 
+// Parts of the layer that is open: attention in the module "self_attn", a mixer in "mamba", a norm.
+Tensor AttendTokens(GraphBuilder* b, const Tensor& normed, const Rotation& angles,
+                    const DecoderShape& shape, int64_t layer);
+Tensor MixerOfLayer(GraphBuilder* b, const Tensor& normed, const Mamba2Shape& mixer,
+                    const std::string& type, int64_t layer);
+Tensor NormOfLayer(GraphBuilder* b, const Tensor& x, const char* name, const DecoderShape& shape);
+
 // x behind layer i.
 using HybridLayerFn =
     std::function<Tensor(GraphBuilder* b, const Tensor& x, const Rotation& angles, int64_t layer)>;

@@ -25,8 +25,7 @@ MambaShape ReadMamba(const Config& config) {
   s.in_bias = s.out_bias = config.Flag("use_bias", false);
   s.conv_bias = config.Flag("use_conv_bias", true);
   s.activation = ReadActivation(config, "hidden_act", "silu");
-  const int64_t sixteenth = (s.hidden + 15) / 16;
-  s.rank = config.HasText("time_step_rank") ? sixteenth : config.Size("time_step_rank", sixteenth);
+  s.rank = ReadTimeStepRank(config, "time_step_rank", s.hidden);
   return s;
 }
 

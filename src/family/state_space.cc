@@ -110,9 +110,14 @@ Tensor MambaMixer(GraphBuilder* b, const Tensor& in, const MambaShape& s, int64_
   const std::vector<Tensor> parts =
       Split(b, Linear(b, in, "in_proj", s.hidden, 2 * s.inner, s.in_bias), {s.inner, s.inner}, -1);
   const Tensor x = MixerConv(b, parts[0], s.inner, s, layer);
-  const std::vector<Tensor> selected =
+  std::vector<Tensor> selected =
       Split(b, Linear(b, x, "x_proj", s.inner, s.rank + 2 * s.state, false),
             {s.rank, s.state, s.state}, -1);
+  if (!s.norm_type.empty()) {
+    selected = {RmsNorm(b, selected[0], "dt_layernorm", s.rank, s.norm_type),
+                RmsNorm(b, selected[1], "b_layernorm", s.state, s.norm_type),
+                RmsNorm(b, selected[2], "c_layernorm", s.state, s.norm_type)};
+  }
   // The class multiplies by the weight of this layer, and does not call it.
   Tensor dt = b->Op("MatMul", {selected[0], b->Weight("dt_proj.weight", {s.rank, s.inner})});
   dt = b->Op("Softplus", {Add(b, dt, b->Weight("dt_proj.bias", {s.inner}))});
@@ -314,6 +319,11 @@ int64_t ReadInner(const Config& config, const char* key, int64_t otherwise, int6
   if (inner <= kMaxConfigSize) return inner;
   config.Fault(key, absl::StrCat("makes a mixer ", inner, " wide"));
   return 1;
+}
+
+int64_t ReadTimeStepRank(const Config& config, const char* key, int64_t hidden) {
+  const int64_t sixteenth = (hidden + 15) / 16;
+  return config.HasText(key) ? sixteenth : config.Size(key, sixteenth);
 }
 
 void RequireMamba2(const Config& config, const char* heads_key, const char* head_dim_key,

@@ -19,7 +19,8 @@ struct MixerShape {
 };
 
 struct MambaShape : MixerShape {
-  int64_t rank = 0;  // of the time steps
+  int64_t rank = 0;       // of the time steps
+  std::string norm_type;  // of the norms of what x_proj selects; empty: there are none
 };
 
 // What follows the scan, with a gate.
@@ -43,6 +44,8 @@ Dim NewTokens(const Config& config);
 
 // The width of a mixer: the hidden size by the factor of a key.
 int64_t ReadInner(const Config& config, const char* key, int64_t otherwise, int64_t hidden);
+// Given, or "auto": a 16th of the hidden size, rounded up.
+int64_t ReadTimeStepRank(const Config& config, const char* key, int64_t hidden);
 // Faults of heads and groups that do not fit the width.
 void RequireMamba2(const Config& config, const char* heads_key, const char* head_dim_key,
                    const char* groups_key, const Mamba2Shape& shape);

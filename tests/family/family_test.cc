@@ -259,6 +259,11 @@ const std::pair<const char*, const char*> kNonsense[] = {
     {R"({"model_type": "falcon_h1", "mamba_d_head": 7})",
      "mamba_d_head is 7, and mamba_n_heads is 128: a mixer is 1024 wide"},
     {R"({"model_type": "bamba", "mamba_n_groups": 1000})", "which is no multiple of"},
+    {R"({"model_type": "granitemoehybrid", "num_hidden_layers": 1, "layer_types": ["x"]})",
+     "layer_types knows linear_attention and full_attention"},
+    {R"({"model_type": "jamba", "attn_layer_offset": 8})",
+     "attn_layer_offset should be below attn_layer_period"},
+    {R"({"model_type": "jamba", "num_experts_per_tok": 17})", "is 17 of 16 experts"},
     {R"({"model_type": "mamba", "expand": 1000000})", "expand makes a mixer 768000000 wide"},
     {R"({"model_type": "mamba2", "expand": 3})",
      "head_dim is 64, and num_heads is 128: a mixer is 12288 wide"},
@@ -582,7 +587,7 @@ TEST(FamilyTest, StepsAndCachesOfDrawnDecodersAreThoseOfTheReference) {
       ++steps;
     }
   }
-  EXPECT_EQ(steps, 44 * 3 * 5 + 59 + 14);  // drawn.json, text_models.json, state_space_models.json
+  EXPECT_EQ(steps, 44 * 3 * 5 + 59 + 20);  // drawn.json, text_models.json, state_space_models.json
 }
 
 TEST(FamilyTest, TheDecodersLengthIsTheTextsWhereOnlyThatIsSet) {
