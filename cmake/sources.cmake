@@ -129,6 +129,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/mobilevit.cc
   src/family/modernbert.cc
   src/family/mpnet.cc
+  src/family/nemotron_h.cc
   src/family/open_clip.cc
   src/family/open_clip_text.cc
   src/family/opt.cc
@@ -148,6 +149,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/vit.cc
   src/family/wav2vec2.cc
   src/family/whisper.cc
+  src/family/zamba2.cc
   src/resolve/body_map.cc
   src/resolve/inline_calls.cc
   src/resolve/operator_rows.cc

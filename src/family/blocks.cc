@@ -324,6 +324,15 @@ Tensor RoutedExperts(GraphBuilder* b, const Tensor& x, const Tensor& scores,
   const auto bias = [&](const char* name, int64_t width) {
     return shape.biased ? b->Weight(name, {e, width}) : Tensor();
   };
+  if (!shape.ungated.empty()) {
+    return b->Ops(
+        "MoE", {x, scores, b->Weight("up_proj", {e, i, h}), "", b->Weight("down_proj", {e, h, i})},
+        {""},
+        {{"k", shape.top_k},
+         {"activation_type", shape.ungated},
+         {"normalize_routing_weights", int64_t{shape.normalize ? 1 : 0}}},
+        "com.microsoft")[0];
+  }
   Attrs attrs = {{"k", shape.top_k},
                  {"activation_type", std::string("swiglu")},
                  {"swiglu_fusion", int64_t{1}},

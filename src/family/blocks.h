@@ -139,6 +139,7 @@ struct ExpertShape {
   bool normalize;
   bool biased = false;
   bool clamped = false;  // both halves, and the gate is G sigmoid(alpha G) (L + 1)
+  std::string ungated;   // the function of experts without a gate; empty: they have one
 };
 // The top_k of the experts for each token, by scores of a router [tokens, experts], in a module
 // "experts"; x of [batch, seq, hidden].

@@ -32,6 +32,7 @@ absl::StatusOr<std::string> BuildGemma3(const Config& config);
 absl::StatusOr<std::string> BuildGptNeox(const Config& config);
 absl::StatusOr<std::string> BuildGraniteMoeHybrid(const Config& config);
 absl::StatusOr<std::string> BuildHiera(const Config& config);
+absl::StatusOr<std::string> BuildNemotronH(const Config& config);
 absl::StatusOr<std::string> BuildOpenClip(const Config& config);
 absl::StatusOr<std::string> BuildClipText(const Config& config);
 absl::StatusOr<std::string> BuildClipVisionModel(const Config& config);
@@ -76,6 +77,7 @@ absl::StatusOr<std::string> BuildDebertaV2(const Config& config);
 absl::StatusOr<std::string> BuildIdefics3(const Config& config);
 absl::StatusOr<std::string> BuildSmolVlm(const Config& config);
 absl::StatusOr<std::string> BuildWhisper(const Config& config);
+absl::StatusOr<std::string> BuildZamba2(const Config& config);
 
 }  // namespace onnxflops::family
 

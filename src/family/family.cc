@@ -90,6 +90,7 @@ constexpr Family kFamilies[] = {
     {"modernbert", BuildModernBert},
     {"mpnet", BuildMpnet},
     {"mt5", BuildMt5, true},
+    {"nemotron_h", BuildNemotronH, true},
     {"opt", BuildOpt},
     {"qwen2_5_vl", BuildQwen25Vl, true, true},
     {"qwen2_vl", BuildQwen2Vl, true, true},
@@ -113,6 +114,7 @@ constexpr Family kFamilies[] = {
     {"wav2vec2", BuildWav2Vec2},
     {"whisper", BuildWhisper, true, true},
     {"xlm-roberta", BuildXlmRoberta},
+    {"zamba2", BuildZamba2, true},
 };
 
 // Other names of keys, which configuration classes take for the same (transformers: attribute_map).
@@ -161,6 +163,12 @@ constexpr OtherName kOtherNames[] = {
     {"mt5", "hidden_size", "d_model"},
     {"mt5", "num_attention_heads", "num_heads"},
     {"mt5", "num_hidden_layers", "num_layers"},
+    {"nemotron_h", "layer_types", "layers_block_type"},
+    {"nemotron_h", "mamba_chunk_size", "chunk_size"},
+    {"nemotron_h", "mamba_conv_bias", "use_conv_bias"},
+    {"nemotron_h", "mamba_d_conv", "conv_kernel"},
+    {"nemotron_h", "mamba_n_groups", "n_groups"},
+    {"nemotron_h", "num_local_experts", "n_routed_experts"},
     {"segformer", "num_hidden_layers", "num_encoder_blocks"},
     {"solar_open", "num_local_experts", "n_routed_experts"},
     {"swin", "num_attention_heads", "num_heads"},
@@ -172,6 +180,7 @@ constexpr OtherName kOtherNames[] = {
     {"whisper", "hidden_size", "d_model"},
     {"whisper", "num_attention_heads", "encoder_attention_heads"},
     {"whisper", "num_hidden_layers", "encoder_layers"},
+    {"zamba2", "layer_types", "layers_block_type"},
 };
 
 void UseFirstNames(absl::string_view model_type, nlohmann::json* document) {

@@ -82,22 +82,28 @@ Tensor NormOfLayer(GraphBuilder* b, const Tensor& x, const char* name, const Dec
   return RmsNorm(b, x, name, s.hidden, absl::StrCat(s.prefix, "RMSNorm"));
 }
 
-std::vector<bool> ReadLayerTypes(const Config& config, const char* key, int64_t layers) {
+std::vector<bool> ReadLayerTypes(const Config& config, const char* key, int64_t layers,
+                                 absl::string_view type) {
   const auto count = static_cast<size_t>(layers);
-  std::vector<bool> attends(count);
+  std::vector<bool> found(count);
   const std::optional<std::vector<std::string>> types = config.Texts(key);
-  if (!types) return attends;
+  if (!types) return found;
   if (types->size() != count) {
     config.Fault(key, absl::StrCat("has ", types->size(), " entries for ", layers, " layers"));
-    return attends;
+    return found;
   }
   for (size_t i = 0; i < count; ++i) {
-    const std::string& type = (*types)[i];
-    attends[i] = type == "full_attention" || type == "attention";
-    if (attends[i] || type == "linear_attention" || type == "mamba") continue;
-    config.Fault(key, "knows linear_attention and full_attention");
+    const std::string name = LayerType((*types)[i]);
+    found[i] = name == type;
+    if (found[i] || name == kMixerLayer) continue;
+    config.Fault(key, absl::StrCat("knows ", kMixerLayer, " and ", type));
   }
-  return attends;
+  return found;
+}
+
+std::string LayerType(absl::string_view name) {
+  if (name == "mamba") return std::string(kMixerLayer);
+  return name == "attention" ? "full_attention" : std::string(name);
 }
 
 HybridModel HybridModelOf(const Config& config, const DecoderShape& s, bool rotated) {

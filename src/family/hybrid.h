@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "src/family/decoder.h"
 #include "src/family/decoder_families.h"
 #include "src/family/state_space.h"
@@ -19,8 +20,12 @@ DecoderShape ReadHybridDecoder(const Config& config, const DecoderFamily& family
 // The keys mamba_n_heads, mamba_d_state and their like, of Bamba and its kin, for a mixer that is
 // `inner` wide.
 Mamba2Shape ReadMixer(const Config& config, const DecoderShape& decoder, int64_t inner);
-// Which layers are not "linear_attention", by a list of types. Old files have other names.
-std::vector<bool> ReadLayerTypes(const Config& config, const char* key, int64_t layers);
+inline constexpr absl::string_view kMixerLayer = "linear_attention";
+// The name of a type of layers that a list has; old files have other names.
+std::string LayerType(absl::string_view name);
+// Which layers are of a type, by a list of types; the others are mixers.
+std::vector<bool> ReadLayerTypes(const Config& config, const char* key, int64_t layers,
+                                 absl::string_view type = "full_attention");
 
 // Parts of the layer that is open: attention in the module "self_attn", a mixer in "mamba", a norm.
 Tensor AttendTokens(GraphBuilder* b, const Tensor& normed, const Rotation& angles,

@@ -264,6 +264,13 @@ const std::pair<const char*, const char*> kNonsense[] = {
     {R"({"model_type": "jamba", "attn_layer_offset": 8})",
      "attn_layer_offset should be below attn_layer_period"},
     {R"({"model_type": "jamba", "num_experts_per_tok": 17})", "is 17 of 16 experts"},
+    {R"({"model_type": "nemotron_h", "hybrid_override_pattern": "MX"})",
+     "hybrid_override_pattern is 'MX': known are M, *, - and E"},
+    {R"({"model_type": "nemotron_h", "layers_block_type": []})", "has 0 layers"},
+    {R"({"model_type": "zamba2", "num_hidden_layers": 3})",
+     "num_hidden_layers is 3, and layers_block_type is of 54"},
+    {R"({"model_type": "zamba2", "num_attention_heads": 12, "use_shared_attention_adapter": true})",
+     "use_shared_attention_adapter needs keys as wide as twice the hidden size"},
     {R"({"model_type": "mamba", "expand": 1000000})", "expand makes a mixer 768000000 wide"},
     {R"({"model_type": "mamba2", "expand": 3})",
      "head_dim is 64, and num_heads is 128: a mixer is 12288 wide"},
@@ -587,7 +594,7 @@ TEST(FamilyTest, StepsAndCachesOfDrawnDecodersAreThoseOfTheReference) {
       ++steps;
     }
   }
-  EXPECT_EQ(steps, 44 * 3 * 5 + 59 + 20);  // drawn.json, text_models.json, state_space_models.json
+  EXPECT_EQ(steps, 44 * 3 * 5 + 59 + 26);  // drawn.json, text_models.json, state_space_models.json
 }
 
 TEST(FamilyTest, TheDecodersLengthIsTheTextsWhereOnlyThatIsSet) {
