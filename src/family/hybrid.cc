@@ -93,7 +93,7 @@ std::vector<bool> ReadLayerTypes(const Config& config, const char* key, int64_t 
     return found;
   }
   for (size_t i = 0; i < count; ++i) {
-    const std::string name = LayerType((*types)[i]);
+    const std::string name = HybridLayerType((*types)[i]);
     found[i] = name == type;
     if (found[i] || name == kMixerLayer) continue;
     config.Fault(key, absl::StrCat("knows ", kMixerLayer, " and ", type));
@@ -101,7 +101,7 @@ std::vector<bool> ReadLayerTypes(const Config& config, const char* key, int64_t 
   return found;
 }
 
-std::string LayerType(absl::string_view name) {
+std::string HybridLayerType(absl::string_view name) {
   if (name == "mamba") return std::string(kMixerLayer);
   return name == "attention" ? "full_attention" : std::string(name);
 }

@@ -22,7 +22,7 @@ DecoderShape ReadHybridDecoder(const Config& config, const DecoderFamily& family
 Mamba2Shape ReadMixer(const Config& config, const DecoderShape& decoder, int64_t inner);
 inline constexpr absl::string_view kMixerLayer = "linear_attention";
 // The name of a type of layers that a list has; old files have other names.
-std::string LayerType(absl::string_view name);
+std::string HybridLayerType(absl::string_view name);
 // Which layers are of a type, by a list of types; the others are mixers.
 std::vector<bool> ReadLayerTypes(const Config& config, const char* key, int64_t layers,
                                  absl::string_view type = "full_attention");

@@ -49,14 +49,15 @@ std::string ReadNemotronParts(const Config& config) {
   std::string letters;
   if (const std::optional<std::vector<std::string>> types = config.Texts(kTypes)) {
     for (const std::string& type : *types) {
-      const auto* part = std::find_if(std::begin(kNemotronParts), std::end(kNemotronParts),
-                                      [&](const auto& p) { return p.second == LayerType(type); });
+      const auto* part =
+          std::find_if(std::begin(kNemotronParts), std::end(kNemotronParts),
+                       [&](const auto& p) { return p.second == HybridLayerType(type); });
       if (part != std::end(kNemotronParts)) letters.push_back(part->first);
     }
     if (letters.size() != types->size()) {
       config.Fault(kTypes, "knows linear_attention, full_attention, mlp and moe");
     }
-  } else if (config.Has("hybrid_override_pattern")) {
+  } else if (config.Given("hybrid_override_pattern")) {
     letters = ReadNemotronPattern(config);
   } else {
     letters = "ME*-";
@@ -102,7 +103,7 @@ std::string ExpertFunction(const std::string& name) {
 void ReadNemotronExperts(const Config& config, NemotronShape* s) {
   const int64_t experts = config.Size("n_routed_experts", 8);
   const int64_t top_k = config.Size("num_experts_per_tok", 2);
-  if (config.Has("moe_latent_size")) s->latent = config.Size("moe_latent_size", 1);
+  if (config.Given("moe_latent_size")) s->latent = config.Size("moe_latent_size", 1);
   s->shared = config.Size("moe_shared_expert_intermediate_size", 7688);
   const DecoderShape& d = s->decoder;
   s->decoder.experts = {s->latent > 0 ? s->latent : d.hidden,

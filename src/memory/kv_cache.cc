@@ -184,6 +184,7 @@ class DecoderFinder {
     const auto is_length = [&](const Expr& dim) {
       return dim == found_.length || (length && LengthSymbolOf(dim) == length);
     };
+    found_.has_states |= HasWord(input.name, kStates);
     const bool grows = !absl::StrContains(input.name, "encoder") && !HasWord(input.name, kStates) &&
                        std::any_of(dims.begin(), dims.end(), is_length);
     if (grows) ++found_.tensors;
@@ -323,6 +324,11 @@ absl::StatusOr<Bindings> BindStep(const Decoder& decoder, const ServingStep& ste
     return absl::InvalidArgumentError(absl::StrCat(
         step.tokens, step.tokens == 1 ? " token" : " tokens", " after ", step.past, ": ",
         decoder.positions->where, " has positions for at most ", decoder.positions->most));
+  }
+  if (decoder.has_states && decoder.tokens == Expr(1) && step.tokens != 1) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("a step after the states of the cache has one token, so ", step.tokens,
+                     " at once are ", "not possible"));
   }
   Bindings bindings = decoder.known;
   RETURN_IF_ERROR(memory::BindSize(decoder.tokens, step.tokens,

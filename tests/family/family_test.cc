@@ -93,7 +93,7 @@ std::pair<Model, Bindings> GraphOf(const Model& model, const Json& dims) {
   graph.first = **step;
   std::set<std::string> known;
   for (const ValueId id : (**step)->graphs[0].inputs) {
-    for (const DeclaredDim& dim : (**step)->value(id).declared->dims) known.insert(dim.name);
+    for (const DeclaredDim& dim : (**step)->value(id).declared->dims) known.emplace(dim.name);
   }
   absl::erase_if(graph.second, [&](const auto& size) { return !known.contains(size.first); });
   return graph;
@@ -378,6 +378,10 @@ TEST(FamilyTest, OtherNamesOfKeysAreTheSame) {
            "moe_k": 3})"},
       {R"({"model_type": "gpt_oss", "num_hidden_layers": 1, "num_experts": 7})",
        R"({"model_type": "gpt_oss", "num_hidden_layers": 1, "num_local_experts": 7})"},
+      {R"({"model_type": "nemotron_h", "layer_types": ["mamba", "moe"], "mamba_n_groups": 4,
+           "mamba_d_conv": 3, "mamba_chunk_size": 7, "num_local_experts": 5})",
+       R"({"model_type": "nemotron_h", "hybrid_override_pattern": "ME", "n_groups": 4,
+           "conv_kernel": 3, "chunk_size": 7, "n_routed_experts": 5})"},
       {R"({"model_type": "minimax_m2", "num_hidden_layers": 1, "num_experts": 9})",
        R"({"model_type": "minimax_m2", "num_hidden_layers": 1, "num_local_experts": 9})"},
   };
@@ -517,6 +521,29 @@ TEST(FamilyTest, TheCacheHoldsKeysAndValuesOfTheEncoder) {
   for (const ServingColumn& column : report->columns) {
     EXPECT_EQ(column.memory->cache, column.cache_bytes) << column.name;
   }
+}
+
+// By hand: a mixer's convolution is of 8 features, with 4 tokens of each in the cache, and its
+// state has 3 numbers for each feature.
+TEST(FamilyTest, TheStatesOfAMixerDoNotGrow) {
+  const auto model = LoadConfig(R"({"model_type": "mamba", "hidden_size": 4, "state_size": 3,
+                                    "num_hidden_layers": 2, "vocab_size": 10})",
+                                "mamba.json");
+  ASSERT_TRUE(model.ok()) << model.status();
+  const CountOptions options = {.bindings = {{"batch", 5}}};
+  const auto report = CountServing(*model, options, {.prefill = 20, .decode = {{1, 20}}});
+  ASSERT_TRUE(report.ok()) << report.status();
+  const Expr bytes(int64_t{5} * 2 * 8 * (4 + 3) * 4);
+  EXPECT_EQ(report->cache_bytes_per_token, Expr(0));
+  const ServingColumn &prefill = report->columns[0], &decode = report->columns[1];
+  EXPECT_EQ(prefill.cache_bytes, bytes);
+  EXPECT_EQ(prefill.traffic.cache_read, Expr(0));
+  EXPECT_EQ(prefill.traffic.cache_written, bytes);
+  EXPECT_EQ(decode.cache_bytes, bytes);
+  EXPECT_EQ(decode.traffic.cache_read, bytes);
+  EXPECT_EQ(decode.traffic.cache_written, bytes);
+  const auto two = CountServing(*model, options, {.decode = {{2, 20}}});
+  EXPECT_THAT(two.status().message(), HasSubstr("has one token, so 2 at once"));
 }
 
 // A layer with a window attends to the window alone, and keeps no more of it than the next token
