@@ -14,6 +14,7 @@
 // of which the last is used. PyTorch computes, and counts, all of these.
 #include "src/family/state_space.h"
 
+#include <limits>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -42,9 +43,10 @@ Tensor MixerSlice(GraphBuilder* b, const Tensor& x, const Tensor& from, const Te
   return b->Op("Slice", {x, from, to, b->Ints({axis})});
 }
 
-// A number 0 of the type that the model computes in.
-Tensor MixerZero(GraphBuilder* b) { return b->Op("Squeeze", {Factor(b, 0)}); }
+// A number that is no list, of the type that the model computes in.
+Tensor MixerNumber(GraphBuilder* b, double value) { return b->Op("Squeeze", {Factor(b, value)}); }
 
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 constexpr int64_t kBehindAll = int64_t{1} << 62;
 
 Tensor MixerLast(GraphBuilder* b, const Tensor& x, int64_t count, int64_t axis) {
@@ -305,7 +307,8 @@ Tensor Mamba2Mixer(GraphBuilder* b, const Tensor& in, const Mamba2Shape& s, int6
   } else {
     const Tensor x = Reshape(b, mixed[0], {0, 0, s.heads, s.head_dim});
     Tensor dt = b->Op("Softplus", {Add(b, parts[2], b->Weight("dt_bias", {s.heads}))});
-    dt = b->Op("Clip", {dt, MixerZero(b)});
+    // The limits of a file change no count. Without them the class clips to 0 and infinity.
+    dt = b->Op("Clip", {dt, MixerNumber(b, 0), MixerNumber(b, kNoLimit)});
     y = ChunkScan(b, s, x).Run(x, dt, reads, writes);
   }
   y = GatedMixerNorm(b, Reshape(b, y, {0, 0, s.inner}), parts[0], s);
