@@ -134,6 +134,7 @@ absl::StatusOr<std::string> BuildBamba(const Config& config) {
   const DecoderShape s = ReadHybridDecoder(config, kBamba);
   const Mamba2Shape mixer = ReadMixer(config, s, ReadInner(config, "mamba_expand", 2, s.hidden));
   std::vector<bool> attends(static_cast<size_t>(s.layers));
+  config.Given("attn_layer_indices");
   for (const int64_t i : config.Indices("attn_layer_indices")) {
     if (i < s.layers) attends[static_cast<size_t>(i)] = true;
   }

@@ -70,12 +70,13 @@ std::vector<bool> ReadPeriod(const Config& config, const char* period_key, int64
 
 absl::StatusOr<std::string> BuildGraniteMoeHybrid(const Config& config) {
   DecoderShape s = ReadHybridDecoder(config, kGraniteMoeHybrid);
+  config.Given("layer_types");
   const std::vector<bool> attends = ReadLayerTypes(config, "layer_types", s.layers);
   const Mamba2Shape mixer = ReadMixer(config, s, ReadInner(config, "mamba_expand", 2, s.hidden));
   const int64_t experts = config.Integer("num_local_experts", 8, 0);  // 0: the shared one is all
   if (experts > 0) ReadHybridExperts(config, experts, true, &s);
   const int64_t shared = config.Size("shared_intermediate_size", 1024);
-  const bool rotated = config.HasText("position_embedding_type") &&
+  const bool rotated = config.Given("position_embedding_type") &&
                        config.Text("position_embedding_type", "") == "rope";
   s.unrotated.assign(static_cast<size_t>(s.layers), !rotated);
   return BuildHybrid(
