@@ -152,6 +152,8 @@ Tensor RepeatStatesByHead(GraphBuilder* b, const Tensor& x, const Mamba2Shape& s
   return Reshape(b, y, {0, 0, s.heads, s.state});
 }
 
+// Over one state, or in chunks of one token, this is a sum over one element: PyTorch then
+// multiplies element by element, and FlopCounterMode counts nothing.
 Tensor MixerEinsum(GraphBuilder* b, const char* equation, const Tensor& x, const Tensor& y) {
   return b->Op("Einsum", {x, y}, {{"equation", std::string(equation)}});
 }
