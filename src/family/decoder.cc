@@ -6,7 +6,8 @@
 // Attention operator. Latent attention (DeepSeek) caches a compressed vector per token and a
 // rotated part that all heads share. In every step the keys and values of all heads are computed
 // from them again, also for past tokens. Its cache is joined by Concat, so Attention must be told
-// where the queries end (Attend).
+// where the queries end (Attend). A layer with a state (linear attention) has a function of its
+// family in the place of attention.
 #include "src/family/decoder.h"
 
 #include "absl/strings/str_cat.h"
@@ -16,15 +17,17 @@ namespace {
 
 class LayerBuilder {
  public:
-  LayerBuilder(GraphBuilder* b, const DecoderShape& shape, Rotation angles)
-      : b_(b), s_(shape), angles_(angles) {}
+  LayerBuilder(GraphBuilder* b, const DecoderShape& shape, Rotation angles, TokenPath path)
+      : b_(b), s_(shape), angles_(angles), path_(path) {}
 
   Tensor Layer(Tensor x, int64_t index) {
     const Scope layer(b_, absl::StrCat("layers.", index), absl::StrCat(s_.prefix, "DecoderLayer"));
     const LayerNorms& norms = s_.norms;
     const Tensor normed = Norm(x, norms.before_attention, s_.hidden);
     Tensor y;
-    {
+    if (s_.HasState(index)) {
+      y = s_.mix(b_, normed, index, path_);
+    } else {
       const Scope attention(b_, "self_attn", absl::StrCat(s_.prefix, "Attention"));
       y = s_.latent ? Latent(normed, index) : Grouped(normed, index);
     }
@@ -78,15 +81,20 @@ class LayerBuilder {
 
   Tensor Grouped(const Tensor& x, int64_t index) {
     const int64_t q_width = s_.heads * s_.head_dim, kv_width = s_.kv_heads * s_.head_dim;
-    Tensor q, k, v;
+    Tensor q, k, v, gate;
     if (s_.fused_qkv) {
       const Tensor all = Linear(b_, x, "qkv_proj", s_.hidden, q_width + 2 * kv_width, s_.qkv_bias);
       const std::vector<Tensor> parts = Split(b_, all, {q_width, kv_width, kv_width}, -1);
       q = parts[0], k = parts[1], v = parts[2];
     } else {
-      q = Linear(b_, x, "q_proj", s_.hidden, q_width, s_.qkv_bias);
+      q = Linear(b_, x, "q_proj", s_.hidden, (s_.gated_output ? 2 : 1) * q_width, s_.qkv_bias);
       k = Linear(b_, x, "k_proj", s_.hidden, kv_width, s_.qkv_bias);
       v = Linear(b_, x, "v_proj", s_.hidden, kv_width, s_.qkv_bias);
+    }
+    if (s_.gated_output) {
+      const std::vector<Tensor> parts = Split(b_, Reshape(b_, q, {0, 0, s_.heads, 2 * s_.head_dim}),
+                                              {s_.head_dim, s_.head_dim}, -1);
+      q = Reshape(b_, parts[0], {0, 0, q_width}), gate = Reshape(b_, parts[1], {0, 0, q_width});
     }
     q = HeadNorm(q, s_.query_norm, s_.heads);
     k = HeadNorm(k, s_.key_norm, s_.kv_heads);
@@ -100,7 +108,8 @@ class LayerBuilder {
     shape.softcap = s_.attention_softcap;
     if (s_.cached) shape.cache = index;
     if (s_.sinks) shape.sinks = b_->Weight("sinks", {s_.heads});
-    const Tensor y = Attention(b_, q, k, v, shape);
+    Tensor y = Attention(b_, q, k, v, shape);
+    if (s_.gated_output) y = Mul(b_, y, b_->Op("Sigmoid", {gate}));
     return Linear(b_, y, s_.out, q_width, s_.hidden, s_.out_bias);
   }
 
@@ -212,7 +221,19 @@ class LayerBuilder {
   GraphBuilder* b_;
   const DecoderShape& s_;
   const Rotation angles_;
+  const TokenPath path_;
 };
+
+// How many tokens the cache of an attention holds; "" without a cache.
+Tensor PastTokens(GraphBuilder* b, const DecoderShape& s) {
+  for (int64_t i = 0; i < s.layers && s.cached; ++i) {
+    if (s.HasState(i)) continue;
+    const Dims dims = s.latent ? Dims{"batch", 1, "past", s.latent->kv_rank}
+                               : Dims{"batch", s.kv_heads, "past", s.head_dim};
+    return SizeOf(b, b->Input(absl::StrCat("past_key_values.", i, ".key"), b->dtype(), dims), 2);
+  }
+  return "";
+}
 
 // [3, batch, seq, angles] -> [batch, seq, angles]: section i of the angles by positions i.
 Tensor Sections(GraphBuilder* b, const Tensor& x, const std::vector<int64_t>& sizes) {
@@ -232,7 +253,9 @@ Tensor DecoderLayers(GraphBuilder* b, Tensor x, const Tensor& positions, const D
     angles = {Sections(b, angles.cos, s.rotary_sections),
               Sections(b, angles.sin, s.rotary_sections)};
   }
-  LayerBuilder layers(b, s, angles);
+  TokenPath path;
+  if (s.mix) path = PathOf(b, x, PastTokens(b, s));
+  LayerBuilder layers(b, s, angles, path);
   for (int64_t i = 0; i < s.layers; ++i) {
     x = layers.Layer(x, i);
     if (s.after_layer) x = s.after_layer(x, i);

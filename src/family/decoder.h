@@ -12,6 +12,7 @@
 #include "src/family/blocks.h"
 #include "src/family/config.h"
 #include "src/family/graph_builder.h"
+#include "src/family/linear_attention.h"
 
 namespace onnxflops::family {
 
@@ -56,8 +57,9 @@ struct DecoderForm {
   bool width_norms = false;         // of queries and keys, over all heads at once
   const char *query_norm = "q_norm", *key_norm = "k_norm";
   LayerNorms norms = {};
-  bool interleaved = false;  // neighbouring features are rotated, not halves
-  bool sinks = false;        // a learned number for each head in the softmax's denominator
+  bool interleaved = false;   // neighbouring features are rotated, not halves
+  bool sinks = false;         // a learned number for each head in the softmax's denominator
+  bool gated_output = false;  // of attention: q_proj gives a gate for each feature of a query
   // Times a number: embeddings, queries, what attention and MLP add, logits.
   bool scaled_input = false, scaled_queries = false, scaled_residuals = false;
   bool scaled_logits = false;
@@ -86,12 +88,18 @@ struct DecoderShape : DecoderForm {
   ExpertShape experts = {};
   int64_t shared_intermediate = 0;  // of the shared expert; 0: there is none
 
+  // Layers that mix tokens by a state instead of attention, and what they do; empty: none.
+  std::vector<bool> has_state;
+  std::function<Tensor(GraphBuilder* b, const Tensor& x, int64_t layer, const TokenPath& path)> mix;
   // Positions are [3, batch, seq]: of time, row and column. Each turns so many angles of a head.
   std::vector<int64_t> rotary_sections;
   // What follows each layer, if anything.
   std::function<Tensor(const Tensor& x, int64_t layer)> after_layer;
 
   std::string ModelClass() const { return prefix + body; }
+  bool HasState(int64_t layer) const {
+    return !has_state.empty() && has_state[static_cast<size_t>(layer)];
+  }
 };
 
 // of the shared expert; 0: no shared expert

@@ -438,6 +438,65 @@ void RestOfGlm4MoeLite(const Config& config, DecoderShape* s) {
   }
 }
 
+// ---- layers with a state instead of attention
+
+// Listed, or all but each interval-th.
+void ReadStateLayers(const Config& config, DecoderShape* s) {
+  const auto layers = static_cast<size_t>(s->layers);
+  const std::optional<std::vector<std::string>> types = config.Texts("layer_types");
+  if (types && types->size() != layers) {
+    config.Fault("layer_types",
+                 absl::StrCat("has ", types->size(), " entries for ", layers, " layers"));
+  }
+  const int64_t interval = types ? 1 : config.Size("full_attention_interval", 4);
+  s->has_state.assign(layers, false);
+  for (size_t i = 0; i < layers && (!types || types->size() == layers); ++i) {
+    s->has_state[i] =
+        types ? (*types)[i] == "linear_attention" : (static_cast<int64_t>(i) + 1) % interval != 0;
+    if (types && !s->has_state[i] && (*types)[i] != "full_attention") {
+      return config.Fault("layer_types", "knows full_attention and linear_attention");
+    }
+  }
+}
+
+void ReadDeltaLayers(const Config& config, bool fused, DecoderShape* s) {
+  ReadStateLayers(config, s);
+  DeltaNet net = ReadDeltaNet(config);
+  net.prefix = s->prefix;
+  net.hidden = s->hidden;
+  net.activation = s->activation;
+  net.fused = fused;
+  s->mix = [net](GraphBuilder* b, const Tensor& x, int64_t layer, const TokenPath& path) {
+    return GatedDeltaNet(b, x, net, layer, path);
+  };
+}
+
+void ReadQwenExperts(const Config& config, int64_t experts, int64_t top_k, DecoderShape* s) {
+  s->experts = {s->hidden, config.Size("moe_intermediate_size", 512),
+                config.Size("num_experts", experts), config.Size("num_experts_per_tok", top_k),
+                /*normalize=*/true};
+  RequireExperts(config, *s);
+  s->shared_intermediate = config.Size("shared_expert_intermediate_size", 512);
+}
+
+void RestOfQwen3Next(const Config& config, DecoderShape* s) {
+  ReadDeltaLayers(config, /*fused=*/true, s);
+  if (config.IsZero("num_experts")) return;
+  ReadQwenExperts(config, 512, 10, s);
+  s->experts.normalize = config.Flag("norm_topk_prob", true);
+  ReadSparseLayers(config, s);
+}
+
+void RestOfQwen35(const Config& config, DecoderShape* s) {
+  ReadDeltaLayers(config, /*fused=*/false, s);
+}
+
+void RestOfQwen35Moe(const Config& config, DecoderShape* s) {
+  ReadDeltaLayers(config, /*fused=*/false, s);
+  ReadQwenExperts(config, 256, 8, s);
+  s->has_experts.assign(static_cast<size_t>(s->layers), true);
+}
+
 // ---- the table
 
 // Norms after attention and MLP, and before them or not.
@@ -763,6 +822,26 @@ constexpr DecoderFamily kDecoders[] = {
      .form = {.head_norms = true},
      .has_attention_bias = true,
      .rest = QwenWindows},
+    // Every layer is a mixture: intermediate_size is not used.
+    {.model_type = "qwen3_5_moe_text",
+     .prefix = "Qwen3_5Moe",
+     .sizes = {.vocab = 248320, .hidden = 2048, .intermediate = 512, .layers = 40},
+     .heads = {.queries = 16, .keys = 2, .dim = 256},
+     .form = {.body = "TextModel",
+              .head_norms = true,
+              .gated_output = true,
+              .gated_shared_expert = true},
+     .has_attention_bias = true,
+     .rotary_part = 0.25,
+     .rest = RestOfQwen35Moe},
+    {.model_type = "qwen3_5_text",
+     .prefix = "Qwen3_5",
+     .sizes = {.vocab = 248320, .hidden = 4096, .intermediate = 12288, .layers = 32},
+     .heads = {.queries = 16, .keys = 4, .dim = 256},
+     .form = {.body = "TextModel", .head_norms = true, .gated_output = true},
+     .has_attention_bias = true,
+     .rotary_part = 0.25,
+     .rest = RestOfQwen35},
     {.model_type = "qwen3_moe",
      .prefix = "Qwen3Moe",
      .sizes = {.vocab = 151936, .hidden = 2048, .intermediate = 6144, .layers = 24},
@@ -770,6 +849,14 @@ constexpr DecoderFamily kDecoders[] = {
      .form = {.head_norms = true},
      .has_attention_bias = true,
      .rest = RestOfQwen3Moe},
+    {.model_type = "qwen3_next",
+     .prefix = "Qwen3Next",
+     .sizes = {.vocab = 151936, .hidden = 2048, .intermediate = 5632, .layers = 48},
+     .heads = {.queries = 16, .keys = 2, .dim = 256},
+     .form = {.head_norms = true, .gated_output = true, .gated_shared_expert = true},
+     .has_attention_bias = true,
+     .rotary_part = 0.25,
+     .rest = RestOfQwen3Next},
     {.model_type = "seed_oss",
      .prefix = "SeedOss",
      .sizes = {.vocab = 155136, .hidden = 4096, .intermediate = 27648, .layers = 64},

@@ -67,7 +67,8 @@ def counter_of_tiles(module, dims):
 def bytes_of(cache):
     """Keys, values and states of convolutions."""
     parts = ("keys", "values", "conv_states", "recurrent_states")
-    tensors = [getattr(layer, part, None) for layer in cache.layers for part in parts]
+    found = [getattr(layer, part, None) for layer in cache.layers for part in parts]
+    tensors = [tensor for part in found for tensor in (part.values() if isinstance(part, dict) else [part])]
     return sum(tensor.numel() * tensor.element_size() for tensor in tensors if tensor is not None)
 
 

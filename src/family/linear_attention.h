@@ -1,0 +1,72 @@
+// Layers that remember tokens in a state of a fixed size: short causal convolutions, and the gated
+// delta rule (Qwen3-Next, Qwen3.5).
+//
+//   const TokenPath path = PathOf(b, x, past);         // once for a graph
+//   Tensor qkv = CausalConv(b, x, {.channels = 8192, .kernel = 4}, 3, path);
+//   Tensor y = GatedDeltaRule(b, {q, k, v, decay, beta}, shape, 3, path);
+#ifndef ONNXFLOPS_SRC_FAMILY_LINEAR_ATTENTION_H_
+#define ONNXFLOPS_SRC_FAMILY_LINEAR_ATTENTION_H_
+
+#include <cstdint>
+#include <string>
+
+#include "src/family/blocks.h"
+#include "src/family/config.h"
+#include "src/family/graph_builder.h"
+
+namespace onnxflops::family {
+
+// Classes have one path for a single token behind a state, and another one for all other tokens.
+// Sizes here are lists of one number.
+struct TokenPath {
+  Tensor batch, tokens;
+  Tensor cached;   // 1 where there is a past, else 0; "" in a graph without a cache
+  Tensor step;     // 1 where a single token follows a past, else 0; "" as well
+  Tensor chunked;  // tokens that go the other path: all or none
+  Tensor chunks;   // of these, of kChunk tokens each
+};
+inline constexpr int64_t kChunk = 64;
+// x of [batch, tokens, ...]. `past`: how many tokens the cache holds; "" without a cache.
+TokenPath PathOf(GraphBuilder* b, const Tensor& x, const Tensor& past);
+
+// ---- convolutions
+
+struct CausalConvShape {
+  int64_t channels, kernel;
+  bool bias = false;
+  std::string activation;       // "" for none
+  const char* name = "conv1d";  // the module
+  const char* state = "conv";   // past_key_values.N.conv
+};
+// Each channel of x [batch, tokens, channels] by its own kernel over the tokens up to it.
+Tensor CausalConv(GraphBuilder* b, const Tensor& x, const CausalConvShape& shape, int64_t layer,
+                  const TokenPath& path);
+
+// ---- the gated delta rule
+
+struct DeltaShape {
+  int64_t key_heads, value_heads, key_dim, value_dim;
+};
+struct DeltaInputs {
+  Tensor q, k, v;      // [batch, tokens, heads * dim]
+  Tensor decay, beta;  // [batch, tokens, value_heads]; the decay is a logarithm
+};
+// [batch, tokens, value_heads, value_dim].
+Tensor GatedDeltaRule(GraphBuilder* b, const DeltaInputs& inputs, const DeltaShape& shape,
+                      int64_t layer, const TokenPath& path);
+
+// The layer of Qwen3-Next and Qwen3.5 around it.
+struct DeltaNet : DeltaShape {
+  std::string prefix;  // of classes: "Qwen3Next"
+  int64_t hidden = 0, kernel = 0;
+  std::string activation;
+  bool fused = false;  // two projections, in_proj_qkvz and in_proj_ba; else four
+};
+DeltaNet ReadDeltaNet(const Config& config);
+// In a module "linear_attn".
+Tensor GatedDeltaNet(GraphBuilder* b, const Tensor& x, const DeltaNet& net, int64_t layer,
+                     const TokenPath& path);
+
+}  // namespace onnxflops::family
+
+#endif  // ONNXFLOPS_SRC_FAMILY_LINEAR_ATTENTION_H_
