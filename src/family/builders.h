@@ -42,6 +42,8 @@ absl::StatusOr<std::string> BuildSwinV2(const Config& config);
 absl::StatusOr<std::string> BuildQwen25Vl(const Config& config);
 absl::StatusOr<std::string> BuildQwen2Vl(const Config& config);
 absl::StatusOr<std::string> BuildQwen3Vl(const Config& config);
+absl::StatusOr<std::string> BuildQwen35(const Config& config);
+absl::StatusOr<std::string> BuildQwen35Moe(const Config& config);
 absl::StatusOr<std::string> BuildResnet(const Config& config);
 absl::StatusOr<std::string> BuildRoberta(const Config& config);
 absl::StatusOr<std::string> BuildSam(const Config& config);

@@ -87,6 +87,8 @@ constexpr Family kFamilies[] = {
     {"opt", BuildOpt},
     {"qwen2_5_vl", BuildQwen25Vl, true, true},
     {"qwen2_vl", BuildQwen2Vl, true, true},
+    {"qwen3_5", BuildQwen35, true, true},
+    {"qwen3_5_moe", BuildQwen35Moe, true, true},
     {"qwen3_vl", BuildQwen3Vl, true, true},
     {"resnet", BuildResnet},
     {"roberta", BuildRoberta},
