@@ -136,6 +136,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/sam.cc
   src/family/segformer.cc
   src/family/siglip.cc
+  src/family/state_layers.cc
   src/family/swin.cc
   src/family/t5.cc
   src/family/timm.cc

@@ -21,11 +21,13 @@ class LayerBuilder {
       : b_(b), s_(shape), angles_(angles), path_(path) {}
 
   Tensor Layer(Tensor x, int64_t index) {
-    const Scope layer(b_, absl::StrCat("layers.", index), absl::StrCat(s_.prefix, "DecoderLayer"));
-    const LayerNorms& norms = s_.norms;
+    const bool state = s_.HasState(index);
+    const Scope layer(b_, absl::StrCat("layers.", index),
+                      absl::StrCat(s_.prefix, state ? s_.state_layer : s_.layer));
+    const LayerNorms& norms = state && s_.state_norms ? *s_.state_norms : s_.norms;
     const Tensor normed = Norm(x, norms.before_attention, s_.hidden);
     Tensor y;
-    if (s_.HasState(index)) {
+    if (state) {
       y = s_.mix(b_, normed, index, path_);
     } else {
       const Scope attention(b_, "self_attn", absl::StrCat(s_.prefix, "Attention"));
@@ -62,7 +64,7 @@ class LayerBuilder {
 
   Tensor MlpOrExperts(const Tensor& x, int64_t index) {
     const bool experts = !s_.has_experts.empty() && s_.has_experts[static_cast<size_t>(index)];
-    return experts ? Experts(x) : Mlp(x, "mlp", s_.intermediate);
+    return experts ? Experts(x) : Mlp(x, s_.mlp_name, s_.intermediate);
   }
 
   Tensor Residual(const Tensor& x, const Tensor& y) {
@@ -98,7 +100,7 @@ class LayerBuilder {
     }
     q = HeadNorm(q, s_.query_norm, s_.heads);
     k = HeadNorm(k, s_.key_norm, s_.kv_heads);
-    if (s_.unrotated.empty() || !s_.unrotated[static_cast<size_t>(index)]) {
+    if (s_.rotated && (s_.unrotated.empty() || !s_.unrotated[static_cast<size_t>(index)])) {
       q = Rotate(b_, q, angles_, s_.heads, s_.rotary_dim, s_.interleaved);
       k = Rotate(b_, k, angles_, s_.kv_heads, s_.rotary_dim, s_.interleaved);
     }
@@ -118,6 +120,7 @@ class LayerBuilder {
     return Transpose(b_, Reshape(b_, x, {0, 0, heads, dim}), {0, 2, 1, 3});
   }
   Tensor RotateByHead(const Tensor& x) {
+    if (!s_.rotated) return x;
     return b_->Op("RotaryEmbedding", {x, angles_.cos, angles_.sin});
   }
 
@@ -141,9 +144,11 @@ class LayerBuilder {
     } else {
       q = Linear(b_, x, "q_proj", s_.hidden, s_.heads * qk_dim, false);
     }
-    const std::vector<Tensor> query =
-        Split(b_, ByHead(q, s_.heads, qk_dim), {m.nope_dim, m.rope_dim}, -1);
-    q = Concat(b_, {query[0], RotateByHead(query[1])}, -1);
+    q = ByHead(q, s_.heads, qk_dim);
+    if (s_.rotated) {
+      const std::vector<Tensor> parts = Split(b_, q, {m.nope_dim, m.rope_dim}, -1);
+      q = Concat(b_, {parts[0], RotateByHead(parts[1])}, -1);
+    }
     const Tensor both =
         Linear(b_, x, "kv_a_proj_with_mqa", s_.hidden, m.kv_rank + m.rope_dim, bias);
     const std::vector<Tensor> compressed = Split(b_, both, {m.kv_rank, m.rope_dim}, -1);
@@ -185,11 +190,11 @@ class LayerBuilder {
       const std::vector<Tensor> parts = Split(b_, both, {intermediate, intermediate}, -1);
       gate = parts[0], up = parts[1];
     } else {
-      gate = Linear(b_, x, "gate_proj", s_.hidden, intermediate, s_.mlp_bias);
-      up = Linear(b_, x, "up_proj", s_.hidden, intermediate, s_.mlp_bias);
+      gate = Linear(b_, x, s_.gate, s_.hidden, intermediate, s_.mlp_bias);
+      up = Linear(b_, x, s_.up, s_.hidden, intermediate, s_.mlp_bias);
     }
     const Tensor y = Mul(b_, Activate(b_, gate, s_.activation), up);
-    return Linear(b_, y, "down_proj", intermediate, s_.hidden, s_.mlp_bias);
+    return Linear(b_, y, s_.down, intermediate, s_.hidden, s_.mlp_bias);
   }
 
   Tensor Experts(const Tensor& x) {
@@ -248,7 +253,8 @@ Tensor Sections(GraphBuilder* b, const Tensor& x, const std::vector<int64_t>& si
 
 Tensor DecoderLayers(GraphBuilder* b, Tensor x, const Tensor& positions, const DecoderShape& s) {
   const int64_t rotated = s.latent ? s.latent->rope_dim : s.rotary_dim;
-  Rotation angles = RotaryAngles(b, positions, rotated);
+  Rotation angles;
+  if (s.rotated) angles = RotaryAngles(b, positions, rotated);
   if (!s.rotary_sections.empty()) {
     angles = {Sections(b, angles.cos, s.rotary_sections),
               Sections(b, angles.sin, s.rotary_sections)};

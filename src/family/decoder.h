@@ -69,7 +69,12 @@ struct DecoderForm {
   bool gated_shared_expert = false;  // by a sigmoid for each token
   const char* mlp = nullptr;         // its class, if it is not the prefix and MLP
   // Names of other modules.
-  const char *out = "o_proj", *up = "up_proj", *down = "down_proj", *final_norm = "norm";
+  const char *out = "o_proj", *gate = "gate_proj", *up = "up_proj", *down = "down_proj";
+  const char *final_norm = "norm", *mlp_name = "mlp";
+  bool rotated = true;  // queries and keys are, by position
+  // Classes of layers, after the prefix, and the norms of those with a state if they differ.
+  const char *layer = "DecoderLayer", *state_layer = "DecoderLayer";
+  std::optional<LayerNorms> state_norms = {};
 };
 
 struct DecoderShape : DecoderForm {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "src/family/state_layers.h"
 
 namespace onnxflops::family {
 namespace {
@@ -420,9 +421,8 @@ void RestOfHunYuanMoe(const Config& config, DecoderShape* s) {
                absl::StrCat("is ", s->experts.top_k, " of ", s->experts.experts, " experts"));
 }
 
-// The layers are listed, or all but the first have experts.
-void RestOfGlm4MoeLite(const Config& config, DecoderShape* s) {
-  ReadDeepseekExperts(config, {.experts = 64, .shared = 1, .width = 1536, .normalize = true}, s);
+// Which layers have experts is listed, or all but so many first ones do.
+void ReadMlpTypes(const Config& config, int64_t dense, DecoderShape* s) {
   const std::optional<std::vector<std::string>> types = config.Texts("mlp_layer_types");
   const auto layers = static_cast<size_t>(s->layers);
   if (types && types->size() != layers) {
@@ -430,7 +430,7 @@ void RestOfGlm4MoeLite(const Config& config, DecoderShape* s) {
                         absl::StrCat("has ", types->size(), " entries for ", layers, " layers"));
   }
   for (size_t i = 0; i < layers; ++i) {
-    const bool sparse = types ? (*types)[i] == "sparse" : i > 0;
+    const bool sparse = types ? (*types)[i] == "sparse" : static_cast<int64_t>(i) >= dense;
     if (types && !sparse && (*types)[i] != "dense") {
       return config.Fault("mlp_layer_types", "knows dense and sparse");
     }
@@ -438,38 +438,12 @@ void RestOfGlm4MoeLite(const Config& config, DecoderShape* s) {
   }
 }
 
+void RestOfGlm4MoeLite(const Config& config, DecoderShape* s) {
+  ReadDeepseekExperts(config, {.experts = 64, .shared = 1, .width = 1536, .normalize = true}, s);
+  ReadMlpTypes(config, 1, s);
+}
+
 // ---- layers with a state instead of attention
-
-// Listed, or all but each interval-th.
-void ReadStateLayers(const Config& config, DecoderShape* s) {
-  const auto layers = static_cast<size_t>(s->layers);
-  const std::optional<std::vector<std::string>> types = config.Texts("layer_types");
-  if (types && types->size() != layers) {
-    config.Fault("layer_types",
-                 absl::StrCat("has ", types->size(), " entries for ", layers, " layers"));
-  }
-  const int64_t interval = types ? 1 : config.Size("full_attention_interval", 4);
-  s->has_state.assign(layers, false);
-  for (size_t i = 0; i < layers && (!types || types->size() == layers); ++i) {
-    s->has_state[i] =
-        types ? (*types)[i] == "linear_attention" : (static_cast<int64_t>(i) + 1) % interval != 0;
-    if (types && !s->has_state[i] && (*types)[i] != "full_attention") {
-      return config.Fault("layer_types", "knows full_attention and linear_attention");
-    }
-  }
-}
-
-void ReadDeltaLayers(const Config& config, bool fused, DecoderShape* s) {
-  ReadStateLayers(config, s);
-  DeltaNet net = ReadDeltaNet(config);
-  net.prefix = s->prefix;
-  net.hidden = s->hidden;
-  net.activation = s->activation;
-  net.fused = fused;
-  s->mix = [net](GraphBuilder* b, const Tensor& x, int64_t layer, const TokenPath& path) {
-    return GatedDeltaNet(b, x, net, layer, path);
-  };
-}
 
 void ReadQwenExperts(const Config& config, int64_t experts, int64_t top_k, DecoderShape* s) {
   s->experts = {s->hidden, config.Size("moe_intermediate_size", 512),
@@ -480,7 +454,7 @@ void ReadQwenExperts(const Config& config, int64_t experts, int64_t top_k, Decod
 }
 
 void RestOfQwen3Next(const Config& config, DecoderShape* s) {
-  ReadDeltaLayers(config, /*fused=*/true, s);
+  ReadQwenDelta(config, /*fused=*/true, s);
   if (config.IsZero("num_experts")) return;
   ReadQwenExperts(config, 512, 10, s);
   s->experts.normalize = config.Flag("norm_topk_prob", true);
@@ -488,13 +462,57 @@ void RestOfQwen3Next(const Config& config, DecoderShape* s) {
 }
 
 void RestOfQwen35(const Config& config, DecoderShape* s) {
-  ReadDeltaLayers(config, /*fused=*/false, s);
+  ReadQwenDelta(config, /*fused=*/false, s);
 }
 
 void RestOfQwen35Moe(const Config& config, DecoderShape* s) {
-  ReadDeltaLayers(config, /*fused=*/false, s);
+  ReadQwenDelta(config, /*fused=*/false, s);
   ReadQwenExperts(config, 256, 8, s);
   s->has_experts.assign(static_cast<size_t>(s->layers), true);
+}
+
+// A file may have four thirds of twice the width, which is then rounded up.
+void RestOfLfm2(const Config& config, DecoderShape* s) {
+  ReadShortConvs(config, s);
+  if (!config.Flag("block_auto_adjust_ff_dim", true)) return;
+  s->intermediate = 2 * s->intermediate / 3;
+  if (!config.HasNull("block_ffn_dim_multiplier")) {
+    const double times = config.NotNegative("block_ffn_dim_multiplier", 1);
+    const int64_t of = config.Size("block_multiple_of", 256);
+    const double width =
+        std::min(times * static_cast<double>(s->intermediate), static_cast<double>(kMaxConfigSize));
+    s->intermediate = (static_cast<int64_t>(width) + of - 1) / of * of;
+  }
+  if (s->intermediate > 0) return;
+  config.Fault("intermediate_size", "leaves no width of the MLP");
+  s->intermediate = 1;
+}
+
+void RestOfLfm2Moe(const Config& config, DecoderShape* s) {
+  if (!config.Has("layer_types")) config.Fault("layer_types", "is missing");
+  ReadShortConvs(config, s);
+  ReadExperts(config, config.Size("moe_intermediate_size", 1792), 32, 4, s);
+  s->experts.normalize = config.Flag("norm_topk_prob", true);
+  const int64_t dense = config.Integer("num_dense_layers", 2, 0);
+  for (int64_t i = 0; i < s->layers; ++i) s->has_experts.push_back(i >= dense);
+}
+
+void RestOfKimiLinear(const Config& config, DecoderShape* s) {
+  ReadKimiDelta(config, s);
+  if (s->tied) config.Ignore("tie_word_embeddings", "the class has an output layer of its own");
+  s->tied = false;
+  const int64_t width = config.Size("moe_intermediate_size", 1024);
+  s->experts = {s->hidden, width, config.Size("num_local_experts", 256),
+                config.Size("num_experts_per_tok", 8), config.Flag("norm_topk_prob", true)};
+  RequireExperts(config, *s);
+  s->shared_intermediate = width * config.Size("n_shared_experts", 1);
+  ReadMlpTypes(config, config.Integer("first_k_dense_replace", 1, 0), s);
+}
+
+void RestOfOlmoHybrid(const Config& config, DecoderShape* s) {
+  ReadOlmoDelta(config, s);
+  const bool given = config.Has("rope_parameters");
+  s->rotated = !given || !config.Child("rope_parameters").HasNull("rope_theta");
 }
 
 // ---- the table
@@ -518,6 +536,18 @@ constexpr DecoderForm kCohere = {.parallel = true,
                                  .norm_type = "LayerNorm",
                                  .norm_by_head = true,
                                  .scaled_logits = true};
+constexpr DecoderForm kLfm2 = {
+    .head_norms = true,
+    .query_norm = "q_layernorm",
+    .key_norm = "k_layernorm",
+    .norms = {.before_attention = "operator_norm", .before_mlp = "ffn_norm"},
+    .expert_names = {.block = "feed_forward"},
+    .out = "out_proj",
+    .gate = "w1",
+    .up = "w3",
+    .down = "w2",
+    .final_norm = "embedding_norm",
+    .mlp_name = "feed_forward"};
 constexpr DecoderForm kPhi = {.qkv_bias = true,
                               .out_bias = true,
                               .mlp_bias = true,
@@ -719,6 +749,28 @@ constexpr DecoderFamily kDecoders[] = {
      .activation = "relu2",
      .form = {.gated = false, .norm = NormKind::kLayer},
      .rest = RestOfJais2},
+    {.model_type = "kimi_linear",
+     .prefix = "KimiLinear",
+     .sizes = {.vocab = 163840, .hidden = 2304, .intermediate = 9216, .layers = 27},
+     .heads = {.queries = 32, .keys = 32},
+     .form = {.expert_names = {.type = "MoE", .router_type = "TopkRouter"}, .rotated = false},
+     .has_attention_bias = true,
+     .latent = LatentAttention{.kv_rank = 512, .nope_dim = 128, .rope_dim = 64, .value_dim = 128},
+     .rest = RestOfKimiLinear},
+    {.model_type = "lfm2",
+     .prefix = "Lfm2",
+     .sizes = {.vocab = 65536, .hidden = 2560, .intermediate = 12288, .layers = 32},
+     .heads = {.queries = 32, .keys = 8},
+     .tied = true,
+     .form = kLfm2,
+     .rest = RestOfLfm2},
+    {.model_type = "lfm2_moe",
+     .prefix = "Lfm2Moe",
+     .sizes = {.vocab = 65536, .hidden = 2048, .intermediate = 7168, .layers = 32},
+     .heads = {.queries = 32, .keys = 8},
+     .tied = true,
+     .form = kLfm2,
+     .rest = RestOfLfm2Moe},
     {.model_type = "llama",
      .prefix = "Llama",
      .sizes = {.vocab = 32000, .hidden = 4096, .intermediate = 11008, .layers = 32},
@@ -781,6 +833,17 @@ constexpr DecoderFamily kDecoders[] = {
      .form = {.width_norms = true, .norms = kAfter},
      .has_attention_bias = true,
      .rest = RestOfOlmo3},
+    {.model_type = "olmo_hybrid",
+     .prefix = "OlmoHybrid",
+     .sizes = {.vocab = 100352, .hidden = 3840, .intermediate = 11008, .layers = 32},
+     .heads = {.queries = 30},
+     .form = {.width_norms = true,
+              .norms = kAfter,
+              .layer = "AttentionDecoderLayer",
+              .state_layer = "LinearAttentionDecoderLayer",
+              .state_norms = LayerNorms{}},
+     .has_attention_bias = true,
+     .rest = RestOfOlmoHybrid},
     {.model_type = "olmoe",
      .prefix = "Olmoe",
      .sizes = {.vocab = 50304, .hidden = 2048, .intermediate = 2048, .layers = 16},

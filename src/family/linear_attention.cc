@@ -35,6 +35,11 @@ TokenPath PathOf(GraphBuilder* b, const Tensor& x, const Tensor& past) {
   return path;
 }
 
+Tensor InFloat(GraphBuilder* b, const Tensor& x) {
+  if (b->dtype() == DType::kFloat32) return x;
+  return b->Op("Cast", {x}, {{"to", static_cast<int64_t>(DType::kFloat32)}});
+}
+
 namespace {
 
 std::vector<Tensor> SplitBy(GraphBuilder* b, const Tensor& x, const std::vector<Tensor>& sizes,
@@ -120,7 +125,7 @@ class DeltaBuilder {
     DeltaInputs x = {.q = Normed(ByHead(inputs.q, s_.key_heads, s_.key_dim)),
                      .k = Normed(ByHead(inputs.k, s_.key_heads, s_.key_dim)),
                      .v = ByHead(inputs.v, s_.value_heads, s_.value_dim),
-                     .decay = Float(Transpose(b_, inputs.decay, {0, 2, 1})),
+                     .decay = Float(Transpose(b_, inputs.decay, Order())),
                      .beta = Float(Transpose(b_, inputs.beta, {0, 2, 1}))};
     x.q = Mul(b_, x.q, b_->Floats({1}));
     Tensor y;
@@ -137,14 +142,20 @@ class DeltaBuilder {
   }
 
  private:
+  struct DeltaChunks {
+    Tensor q, k, decay, v_beta, k_beta;
+  };
+  struct ScanInputs {
+    Tensor q, k, keys, values, scores, rest;  // rest: what a chunk leaves of the state before it
+  };
   struct Found {
     Tensor y, states;  // the states behind each chunk, or behind the token
   };
 
-  Tensor Float(const Tensor& x) {
-    if (b_->dtype() == DType::kFloat32) return x;
-    return b_->Op("Cast", {x}, {{"to", static_cast<int64_t>(DType::kFloat32)}});
+  std::vector<int64_t> Order() const {
+    return s_.by_feature ? std::vector<int64_t>{0, 2, 1, 3} : std::vector<int64_t>{0, 2, 1};
   }
+  Tensor Float(const Tensor& x) { return InFloat(b_, x); }
   Tensor Sub(const Tensor& x, const Tensor& y) { return b_->Op("Sub", {x, y}); }
   Tensor Exp(const Tensor& x) { return b_->Op("Exp", {x}); }
   Tensor Column(const Tensor& x) { return Unsqueeze(b_, x, {-1}); }
@@ -164,7 +175,7 @@ class DeltaBuilder {
   Tensor Normed(const Tensor& x) {
     const Tensor sum = b_->Op("ReduceSum", {Mul(b_, x, x), b_->Ints({-1})});
     const Tensor root = b_->Op("Sqrt", {Add(b_, sum, b_->Floats({1e-6F}))});
-    return Mul(b_, x, b_->Op("Reciprocal", {root}));
+    return s_.by_feature ? b_->Op("Div", {x, root}) : Mul(b_, x, b_->Op("Reciprocal", {root}));
   }
 
   Tensor BehindState(const DeltaInputs& x, int64_t layer) {
@@ -185,7 +196,8 @@ class DeltaBuilder {
 
   // The state decays, what it holds for the key is taken from the value, and the rest is added.
   Found Stepped(const DeltaInputs& x, const Tensor& first) {
-    Tensor state = Mul(b_, first, Unsqueeze(b_, Exp(x.decay), {3, 4}));
+    const Tensor decay = Exp(x.decay);
+    Tensor state = Mul(b_, first, s_.by_feature ? Column(decay) : Unsqueeze(b_, decay, {3, 4}));
     const Tensor k = Column(x.k), rows = b_->Ints({-2});
     const auto read = [&](const Tensor& by) {
       return b_->Op("ReduceSum", {Mul(b_, state, by), rows}, {{"keepdims", int64_t{0}}});
@@ -205,44 +217,95 @@ class DeltaBuilder {
   }
 
   Found Chunked(const DeltaInputs& x, const Tensor& first) {
-    Tensor q = Chunks(x.q, s_.key_dim), k = Chunks(x.k, s_.key_dim);
-    const Tensor beta = Column(Chunks(x.beta, 0)), decay = Chunks(x.decay, 0);
-    const Tensor v_beta = Mul(b_, Chunks(x.v, s_.value_dim), beta), k_beta = Mul(b_, k, beta);
-    const Tensor sums = b_->Op("CumSum", {decay, b_->Scalar(3)});
-    const Tensor pairs = Exp(Causal(Sub(Unsqueeze(b_, sums, {4}), Unsqueeze(b_, sums, {3}))));
-    const Tensor system = Mul(b_, MatMul(k_beta, Turned(k)), pairs);
-    const Tensor scores = Mul(b_, MatMul(q, Turned(k)), pairs);
-    const Tensor decayed_k = Mul(b_, k_beta, Column(Exp(sums)));
-    const Tensor values = Solved(system, v_beta), keys = Solved(system, decayed_k);
-    const Tensor last = b_->Op("Gather", {sums, b_->Ints({-1})}, {{"axis", int64_t{3}}});
-    q = Mul(b_, q, Column(Exp(sums)));
-    k = Mul(b_, k, Column(Exp(Sub(last, sums))));
-    const Tensor fresh = Sub(values, MatMul(keys, first));
-    const Tensor y = Add(b_, MatMul(q, first), MatMul(scores, fresh));
-    const Tensor states = Add(b_, Mul(b_, first, Column(Exp(last))), MatMul(Turned(k), fresh));
-    return {Tokens(y), states};
+    const Tensor k = Chunks(x.k, s_.key_dim), beta = Column(Chunks(x.beta, 0));
+    const DeltaChunks chunks = {.q = Chunks(x.q, s_.key_dim),
+                                .k = k,
+                                .decay = Chunks(x.decay, s_.by_feature ? s_.key_dim : 0),
+                                .v_beta = Mul(b_, Chunks(x.v, s_.value_dim), beta),
+                                .k_beta = Mul(b_, k, beta)};
+    return s_.by_feature ? ByFeature(chunks, first) : ByToken(chunks, first);
   }
 
-  // Minus infinity above the diagonal.
-  Tensor Causal(const Tensor& x) {
+  Found ByToken(const DeltaChunks& x, const Tensor& first) {
+    const Tensor sums = b_->Op("CumSum", {x.decay, b_->Scalar(3)});
+    const Tensor pairs =
+        Exp(Causal(Sub(Unsqueeze(b_, sums, {4}), Unsqueeze(b_, sums, {3})), false));
+    const Tensor system = Mul(b_, MatMul(x.k_beta, Turned(x.k)), pairs);
+    const Tensor scores = Mul(b_, MatMul(x.q, Turned(x.k)), pairs);
+    const Tensor decayed_k = Mul(b_, x.k_beta, Column(Exp(sums)));
+    const Tensor values = Solved(system, x.v_beta), keys = Solved(system, decayed_k);
+    const Tensor last = b_->Op("Gather", {sums, b_->Ints({-1})}, {{"axis", int64_t{3}}});
+    const Tensor q = Mul(b_, x.q, Column(Exp(sums)));
+    const Tensor k = Mul(b_, x.k, Column(Exp(Sub(last, sums))));
+    return Scan({q, k, keys, values, scores, Exp(last)}, first);
+  }
+
+  // Each feature of a key decays by itself, so pairs of tokens have a decay for each.
+  Found ByFeature(const DeltaChunks& x, const Tensor& first) {
+    const Tensor sums = b_->Op("CumSum", {x.decay, b_->Scalar(3)});
+    const Tensor pairs = Exp(Causal(Sub(Unsqueeze(b_, sums, {4}), Unsqueeze(b_, sums, {3})), true));
+    const auto meet = [&](const Tensor& rows) {
+      const Tensor y = Mul(b_, Unsqueeze(b_, rows, {4}), Unsqueeze(b_, x.k, {3}));
+      return b_->Op("ReduceSum", {Mul(b_, y, pairs), b_->Ints({-1})}, {{"keepdims", int64_t{0}}});
+    };
+    const Tensor inverse = Inverted(b_->Op("Neg", {meet(x.k_beta)}));
+    const Tensor values = MatMul(inverse, x.v_beta);
+    const Tensor keys = MatMul(inverse, Mul(b_, x.k_beta, Exp(sums)));
+    const Tensor last = b_->Op("Gather", {sums, b_->Ints({-1})}, {{"axis", int64_t{3}}});
+    const Tensor q = Mul(b_, x.q, Exp(sums)), k = Mul(b_, x.k, Exp(Sub(last, sums)));
+    const Tensor rest = b_->Op("Squeeze", {Exp(last), b_->Ints({3})});
+    return Scan({q, k, keys, values, meet(x.q), rest}, first);
+  }
+
+  Found Scan(const ScanInputs& x, const Tensor& first) {
+    const Tensor fresh = Sub(x.values, MatMul(x.keys, first));
+    const Tensor y = Add(b_, MatMul(x.q, first), MatMul(x.scores, fresh));
+    const Tensor left = Mul(b_, first, Column(x.rest));
+    return {Tokens(y), Add(b_, left, MatMul(Turned(x.k), fresh))};
+  }
+
+  // Minus infinity above the diagonal; `deep`: of [..., kChunk, kChunk, dim].
+  Tensor Causal(const Tensor& x, bool deep) {
     const Tensor places = b_->Op("Range", {b_->Scalar(0), b_->Scalar(kChunk), b_->Scalar(1)});
-    const Tensor later = b_->Op("Less", {Column(places), places});
+    Tensor later = b_->Op("Less", {Column(places), places});
+    if (deep) later = Column(later);
     return b_->Op("Where", {later, b_->Floats({-1e30F}), x});
   }
 
   // Rows below the first take the products of the rows above: kChunk (kChunk - 1) / 2 pairs.
   Tensor Solved(const Tensor& system, const Tensor& right) {
     constexpr int64_t kPairs = kChunk * (kChunk - 1) / 2;
-    const Tensor flat = ReshapeBy(
-        b_, system, {p_.batch, b_->Ints({s_.value_heads}), p_.chunks, b_->Ints({kChunk * kChunk})});
-    const Tensor below =
-        b_->Op("Gather", {Transpose(b_, flat, {3, 0, 1, 2}), b_->IndexTable(kPairs)});
+    const Tensor below = b_->Op("Gather", {Flat(system), b_->IndexTable(kPairs)});
     const Tensor rows = Transpose(b_, right, {3, 0, 1, 2, 4});
     const Tensor above = b_->Op("Gather", {rows, b_->IndexTable(kPairs)});
     const Tensor places = Reshape(b_, b_->IndexTable(kPairs), {kPairs, 1});
     const Tensor solved = b_->Op("ScatterND", {rows, places, Mul(b_, above, Column(below))},
                                  {{"reduction", std::string("add")}});
     return Transpose(b_, solved, {1, 2, 3, 0, 4});
+  }
+
+  // [kChunk^2, batch, heads, chunks].
+  Tensor Flat(const Tensor& x) {
+    const Tensor flat = ReshapeBy(
+        b_, x, {p_.batch, b_->Ints({s_.value_heads}), p_.chunks, b_->Ints({kChunk * kChunk})});
+    return Transpose(b_, flat, {3, 0, 1, 2});
+  }
+
+  // The inverse of a matrix with ones in the diagonal, of what it has below: each row of i numbers
+  // is multiplied with the i x i numbers above. No solver here either, as in the class.
+  Tensor Inverted(const Tensor& below) {
+    constexpr int64_t kProducts = kChunk * (kChunk - 1) * (2 * kChunk - 1) / 6;
+    const Tensor flat = Flat(below);
+    const Tensor rows = b_->Op("Gather", {flat, b_->IndexTable(kProducts)});
+    const Tensor above = b_->Op("Gather", {flat, b_->IndexTable(kProducts)});
+    const Tensor places = Reshape(b_, b_->IndexTable(kProducts), {kProducts, 1});
+    Tensor y = b_->Op("ScatterND", {flat, places, Mul(b_, rows, above)},
+                      {{"reduction", std::string("add")}});
+    y = ReshapeBy(b_, Transpose(b_, y, {1, 2, 3, 0}),
+                  {p_.batch, b_->Ints({s_.value_heads}), p_.chunks, b_->Ints({kChunk, kChunk})});
+    const Tensor places_of = b_->Op("Range", {b_->Scalar(0), b_->Scalar(kChunk), b_->Scalar(1)});
+    const Tensor equal = b_->Op("Equal", {Column(places_of), places_of});
+    return Add(b_, y, b_->Op("Cast", {equal}, {{"to", static_cast<int64_t>(DType::kFloat32)}}));
   }
 
   // Without the padding: [batch, heads, tokens, dim].
@@ -263,87 +326,6 @@ class DeltaBuilder {
 Tensor GatedDeltaRule(GraphBuilder* b, const DeltaInputs& inputs, const DeltaShape& shape,
                       int64_t layer, const TokenPath& path) {
   return DeltaBuilder(b, shape, path).Build(inputs, layer);
-}
-
-DeltaNet ReadDeltaNet(const Config& config) {
-  DeltaNet net;
-  net.key_heads = config.Size("linear_num_key_heads", 16);
-  net.value_heads = config.Size("linear_num_value_heads", 32);
-  net.key_dim = config.Size("linear_key_head_dim", 128);
-  net.value_dim = config.Size("linear_value_head_dim", 128);
-  net.kernel = config.Size("linear_conv_kernel_dim", 4);
-  config.RequireDivisible("linear_num_value_heads", net.value_heads, "linear_num_key_heads",
-                          net.key_heads);
-  return net;
-}
-
-namespace {
-
-// Projections of a token: queries, keys and values; their gate; the gates of the state.
-struct DeltaProjections {
-  Tensor qkv, z, a, b;
-};
-
-DeltaProjections ProjectApart(GraphBuilder* b, const Tensor& x, const DeltaNet& net) {
-  const int64_t keys = net.key_heads * net.key_dim, values = net.value_heads * net.value_dim;
-  const Tensor qkv = Linear(b, x, "in_proj_qkv", net.hidden, 2 * keys + values, false);
-  const Tensor z = Linear(b, x, "in_proj_z", net.hidden, values, false);
-  const Tensor beta = Linear(b, x, "in_proj_b", net.hidden, net.value_heads, false);
-  return {qkv, z, Linear(b, x, "in_proj_a", net.hidden, net.value_heads, false), beta};
-}
-
-// What belongs to a head of keys stands together.
-DeltaProjections ProjectFused(GraphBuilder* b, const Tensor& x, const DeltaNet& net) {
-  const int64_t keys = net.key_heads * net.key_dim, values = net.value_heads * net.value_dim;
-  const int64_t times = net.value_heads / net.key_heads, group = times * net.value_dim;
-  Tensor qkvz = Linear(b, x, "in_proj_qkvz", net.hidden, 2 * keys + 2 * values, false);
-  qkvz = Reshape(b, qkvz, {0, 0, net.key_heads, 2 * net.key_dim + 2 * group});
-  std::vector<Tensor> parts = Split(b, qkvz, {net.key_dim, net.key_dim, group, group}, 3);
-  for (Tensor& part : parts) part = Reshape(b, part, {0, 0, -1});
-  Tensor ba = Linear(b, x, "in_proj_ba", net.hidden, 2 * net.value_heads, false);
-  ba = Reshape(b, ba, {0, 0, net.key_heads, 2 * times});
-  std::vector<Tensor> gates = Split(b, ba, {times, times}, 3);
-  for (Tensor& gate : gates) gate = Reshape(b, gate, {0, 0, net.value_heads});
-  return {Concat(b, {parts[0], parts[1], parts[2]}, -1), parts[3], gates[1], gates[0]};
-}
-
-Tensor InFloat(GraphBuilder* b, const Tensor& x) {
-  if (b->dtype() == DType::kFloat32) return x;
-  return b->Op("Cast", {x}, {{"to", static_cast<int64_t>(DType::kFloat32)}});
-}
-
-// -e^A_log softplus(a + dt_bias).
-Tensor LogDecay(GraphBuilder* b, const Tensor& a, int64_t heads) {
-  const Tensor rate = b->Op("Neg", {b->Op("Exp", {InFloat(b, b->Weight("A_log", {heads}))})});
-  const Tensor bias = InFloat(b, b->Weight("dt_bias", {heads}));
-  return Mul(b, rate, b->Op("Softplus", {Add(b, InFloat(b, a), bias)}));
-}
-
-}  // namespace
-
-Tensor GatedDeltaNet(GraphBuilder* b, const Tensor& x, const DeltaNet& net, int64_t layer,
-                     const TokenPath& path) {
-  const Scope scope(b, "linear_attn", absl::StrCat(net.prefix, "GatedDeltaNet"));
-  const int64_t keys = net.key_heads * net.key_dim, values = net.value_heads * net.value_dim;
-  const DeltaProjections in = net.fused ? ProjectFused(b, x, net) : ProjectApart(b, x, net);
-  const Tensor qkv = CausalConv(
-      b, in.qkv,
-      {.channels = 2 * keys + values, .kernel = net.kernel, .activation = net.activation}, layer,
-      path);
-  const std::vector<Tensor> parts = Split(b, qkv, {keys, keys, values}, -1);
-  const DeltaInputs inputs = {.q = parts[0],
-                              .k = parts[1],
-                              .v = parts[2],
-                              .decay = LogDecay(b, in.a, net.value_heads),
-                              .beta = b->Op("Sigmoid", {in.b})};
-  Tensor y = GatedDeltaRule(b, inputs, net, layer, path);
-  {
-    const Scope norm(b, "norm", absl::StrCat(net.prefix, "RMSNormGated"));
-    y = b->Op("RMSNormalization", {y, b->Weight("weight", {net.value_dim})});
-    const Tensor z = Reshape(b, in.z, {0, 0, net.value_heads, net.value_dim});
-    y = Mul(b, y, Activate(b, z, "silu"));
-  }
-  return Linear(b, Reshape(b, y, {0, 0, values}), "out_proj", values, net.hidden, false);
 }
 
 }  // namespace onnxflops::family

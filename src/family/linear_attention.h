@@ -1,5 +1,5 @@
 // Layers that remember tokens in a state of a fixed size: short causal convolutions, and the gated
-// delta rule (Qwen3-Next, Qwen3.5).
+// delta rule. Layers around them are in state_layers.h.
 //
 //   const TokenPath path = PathOf(b, x, past);         // once for a graph
 //   Tensor qkv = CausalConv(b, x, {.channels = 8192, .kernel = 4}, 3, path);
@@ -11,7 +11,6 @@
 #include <string>
 
 #include "src/family/blocks.h"
-#include "src/family/config.h"
 #include "src/family/graph_builder.h"
 
 namespace onnxflops::family {
@@ -28,6 +27,8 @@ struct TokenPath {
 inline constexpr int64_t kChunk = 64;
 // x of [batch, tokens, ...]. `past`: how many tokens the cache holds; "" without a cache.
 TokenPath PathOf(GraphBuilder* b, const Tensor& x, const Tensor& past);
+
+Tensor InFloat(GraphBuilder* b, const Tensor& x);
 
 // ---- convolutions
 
@@ -46,6 +47,7 @@ Tensor CausalConv(GraphBuilder* b, const Tensor& x, const CausalConvShape& shape
 
 struct DeltaShape {
   int64_t key_heads, value_heads, key_dim, value_dim;
+  bool by_feature = false;  // a decay for each feature of a key: [batch, tokens, heads, key_dim]
 };
 struct DeltaInputs {
   Tensor q, k, v;      // [batch, tokens, heads * dim]
@@ -54,18 +56,6 @@ struct DeltaInputs {
 // [batch, tokens, value_heads, value_dim].
 Tensor GatedDeltaRule(GraphBuilder* b, const DeltaInputs& inputs, const DeltaShape& shape,
                       int64_t layer, const TokenPath& path);
-
-// The layer of Qwen3-Next and Qwen3.5 around it.
-struct DeltaNet : DeltaShape {
-  std::string prefix;  // of classes: "Qwen3Next"
-  int64_t hidden = 0, kernel = 0;
-  std::string activation;
-  bool fused = false;  // two projections, in_proj_qkvz and in_proj_ba; else four
-};
-DeltaNet ReadDeltaNet(const Config& config);
-// In a module "linear_attn".
-Tensor GatedDeltaNet(GraphBuilder* b, const Tensor& x, const DeltaNet& net, int64_t layer,
-                     const TokenPath& path);
 
 }  // namespace onnxflops::family
 

@@ -558,7 +558,7 @@ TEST(FamilyTest, StepsAndCachesOfDrawnDecodersAreThoseOfTheReference) {
       ++steps;
     }
   }
-  EXPECT_EQ(steps, 44 * 3 * 5 + 59 + 18);  // drawn, text_models and linear_attention_models.json
+  EXPECT_EQ(steps, 44 * 3 * 5 + 59 + 42);  // drawn, text_models and linear_attention_models.json
 }
 
 TEST(FamilyTest, TheDecodersLengthIsTheTextsWhereOnlyThatIsSet) {
