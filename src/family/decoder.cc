@@ -64,6 +64,9 @@ class LayerBuilder {
 
   Tensor MlpOrExperts(const Tensor& x, int64_t index) {
     const bool experts = !s_.has_experts.empty() && s_.has_experts[static_cast<size_t>(index)];
+    if (experts && s_.shared_outside && s_.shared_intermediate > 0) {
+      return Add(b_, Experts(x), SharedMlp(x));
+    }
     return experts ? Experts(x) : Mlp(x, s_.mlp_name, s_.intermediate);
   }
 
@@ -112,6 +115,7 @@ class LayerBuilder {
     if (s_.sinks) shape.sinks = b_->Weight("sinks", {s_.heads});
     Tensor y = Attention(b_, q, k, v, shape);
     if (s_.gated_output) y = Mul(b_, y, b_->Op("Sigmoid", {gate}));
+    y = Norm(y, s_.attention_norm, q_width);
     return Linear(b_, y, s_.out, q_width, s_.hidden, s_.out_bias);
   }
 
@@ -177,12 +181,34 @@ class LayerBuilder {
     return Linear(b_, y, "o_proj", width, s_.hidden, s_.qkv_bias);
   }
 
+  Tensor SharedMlp(const Tensor& x) {
+    const Scope scope(b_, "shared_mlp", absl::StrCat(s_.prefix, "MLP"));
+    const int64_t width = s_.shared_intermediate;
+    const std::vector<Tensor> parts =
+        Split(b_, Linear(b_, x, "input_linear", s_.hidden, 2 * width, false), {width, width}, -1);
+    const Tensor y = Mul(b_, Activated(parts[0]), parts[1]);
+    return Linear(b_, y, "output_linear", width, s_.hidden, false);
+  }
+
+  // xIELU has two learned numbers: above 0 a square, below an exponential.
+  Tensor Activated(const Tensor& x) {
+    if (s_.activation != "xielu") return Activate(b_, x, s_.activation);
+    const Scope scope(b_, "act_fn", "XIELUActivation");
+    const Tensor zero = Factor(b_, 0), half = Factor(b_, 0.5);
+    const Tensor above = b_->Op("Softplus", {b_->Weight("alpha_p", {1})});
+    const Tensor below = Add(b_, half, b_->Op("Softplus", {b_->Weight("alpha_n", {1})}));
+    const Tensor line = Mul(b_, half, x);
+    const Tensor square = Add(b_, Mul(b_, above, Mul(b_, x, x)), line);
+    const Tensor power = b_->Op("Sub", {b_->Op("Exp", {b_->Op("Min", {x, zero})}), Factor(b_, 1)});
+    const Tensor curve = Add(b_, Mul(b_, b_->Op("Sub", {power, x}), below), line);
+    return b_->Op("Where", {b_->Op("Greater", {x, zero}), square, curve});
+  }
+
   Tensor Mlp(const Tensor& x, const char* name, int64_t intermediate) {
     const Scope scope(b_, name, s_.mlp != nullptr ? s_.mlp : absl::StrCat(s_.prefix, "MLP"));
     if (!s_.gated) {
       const Tensor up = Linear(b_, x, s_.up, s_.hidden, intermediate, s_.mlp_bias);
-      return Linear(b_, Activate(b_, up, s_.activation), s_.down, intermediate, s_.hidden,
-                    s_.mlp_bias);
+      return Linear(b_, Activated(up), s_.down, intermediate, s_.hidden, s_.mlp_bias);
     }
     Tensor gate, up;
     if (s_.fused_gate) {
@@ -193,7 +219,7 @@ class LayerBuilder {
       gate = Linear(b_, x, s_.gate, s_.hidden, intermediate, s_.mlp_bias);
       up = Linear(b_, x, s_.up, s_.hidden, intermediate, s_.mlp_bias);
     }
-    const Tensor y = Mul(b_, Activate(b_, gate, s_.activation), up);
+    const Tensor y = Norm(Mul(b_, Activated(gate), up), s_.mlp_norm, intermediate);
     return Linear(b_, y, s_.down, intermediate, s_.hidden, s_.mlp_bias);
   }
 
@@ -214,7 +240,7 @@ class LayerBuilder {
       }
     }
     Tensor y = RoutedExperts(b_, x, scores, s_.experts, absl::StrCat(s_.prefix, "Experts"));
-    if (s_.shared_intermediate == 0) return y;
+    if (s_.shared_intermediate == 0 || s_.shared_outside) return y;
     if (!s_.gated_shared_expert) {
       return Add(b_, y, Mlp(x, names.shared, s_.shared_intermediate));
     }

@@ -72,6 +72,9 @@ struct DecoderForm {
   const char *out = "o_proj", *gate = "gate_proj", *up = "up_proj", *down = "down_proj";
   const char *final_norm = "norm", *mlp_name = "mlp";
   bool rotated = true;  // queries and keys are, by position
+  // Norms before the last projections of attention and of the MLP.
+  const char *attention_norm = nullptr, *mlp_norm = nullptr;
+  bool shared_outside = false;  // the shared expert, in a module of the layer, shared_mlp
   // Classes of layers, after the prefix, and the norms of those with a state if they differ.
   const char *layer = "DecoderLayer", *state_layer = "DecoderLayer";
   std::optional<LayerNorms> state_norms = {};

@@ -443,6 +443,45 @@ void RestOfGlm4MoeLite(const Config& config, DecoderShape* s) {
   ReadMlpTypes(config, 1, s);
 }
 
+void RestOfGraniteMoeShared(const Config& config, DecoderShape* s) {
+  RestOfGraniteMoe(config, s);
+  s->shared_intermediate = config.Integer("shared_intermediate_size", 0, 0);
+}
+
+void RestOfFlexOlmo(const Config& config, DecoderShape* s) {
+  ReadExperts(config, s->intermediate, 7, 5, s);
+  s->has_experts.assign(static_cast<size_t>(s->layers), true);
+}
+
+void RestOfPhimoe(const Config& config, DecoderShape* s) {
+  WindowIfGiven(config, s);
+  ReadLocalExperts(config, 16, 2, s);
+  s->head_bias = config.Flag("lm_head_bias", false);
+  if (s->experts.top_k != 2) config.Fault("num_experts_per_tok", "is not 2, as the class needs");
+}
+
+void RestOfExaoneMoe(const Config& config, DecoderShape* s) {
+  RestOfExaone4(config, s);
+  const int64_t width = config.Size("moe_intermediate_size", 1024);
+  ReadExperts(config, width, 64, 8, s);
+  s->experts.normalize = config.Flag("norm_topk_prob", true);
+  s->shared_intermediate = width * config.Size("num_shared_experts", 1);
+  ReadMlpTypes(config, config.Integer("first_k_dense_replace", 1, 0), s);
+}
+
+// ---- norms of families of their own
+
+void RestOfBitNet(const Config& config, DecoderShape* s) {
+  if (s->heads * s->head_dim == s->hidden) return;
+  config.Fault("head_dim", "should be hidden_size by num_attention_heads");
+}
+
+void RestOfHyperClovaX(const Config& config, DecoderShape* s) {
+  if (!config.Flag("use_post_norm", true)) return;
+  s->norms.after_attention = "post_norm1";
+  s->norms.after_mlp = "post_norm2";
+}
+
 // ---- layers with a state instead of attention
 
 void ReadQwenExperts(const Config& config, int64_t experts, int64_t top_k, DecoderShape* s) {
@@ -563,6 +602,16 @@ constexpr DecoderForm kPhi = {.qkv_bias = true,
                               .final_norm = "final_layernorm"};
 
 constexpr DecoderFamily kDecoders[] = {
+    {.model_type = "apertus",
+     .prefix = "Apertus",
+     .sizes = {.vocab = 131072, .hidden = 4096, .intermediate = 14336, .layers = 32},
+     .heads = {.queries = 32},
+     .activation = "xielu",
+     .form = {.gated = false,
+              .head_norms = true,
+              .norms = {.before_attention = "attention_layernorm",
+                        .before_mlp = "feedforward_layernorm"}},
+     .has_attention_bias = true},
     {.model_type = "arcee",
      .prefix = "Arcee",
      .sizes = {.vocab = 32000, .hidden = 2560, .intermediate = 18432, .layers = 32},
@@ -571,6 +620,14 @@ constexpr DecoderFamily kDecoders[] = {
      .form = {.gated = false},
      .has_attention_bias = true,
      .has_mlp_bias = true},
+    {.model_type = "bitnet",
+     .prefix = "BitNet",
+     .sizes = {.vocab = 128256, .hidden = 2560, .intermediate = 6912, .layers = 30},
+     .heads = {.queries = 20, .keys = 5},
+     .activation = "relu2",
+     .form = {.attention_norm = "attn_sub_norm", .mlp_norm = "ffn_sub_norm"},
+     .has_attention_bias = true,
+     .rest = RestOfBitNet},
     {.model_type = "cohere",
      .prefix = "Cohere",
      .sizes = {.vocab = 256000, .hidden = 8192, .intermediate = 22528, .layers = 40},
@@ -634,6 +691,20 @@ constexpr DecoderFamily kDecoders[] = {
      .heads = {.queries = 32, .keys = 32},
      .form = {.head_norms = true, .norms = kAfter},
      .rest = RestOfExaone4},
+    {.model_type = "exaone_moe",
+     .prefix = "ExaoneMoe",
+     .sizes = {.vocab = 102400, .hidden = 4096, .intermediate = 16384, .layers = 32},
+     .heads = {.queries = 32, .keys = 32},
+     .form = {.head_norms = true,
+              .expert_names = {.type = "SparseMoEBlock", .router_type = "TopkRouter"}},
+     .rest = RestOfExaoneMoe},
+    {.model_type = "flex_olmo",
+     .prefix = "FlexOlmo",
+     .sizes = {.vocab = 100352, .hidden = 4096, .intermediate = 11008, .layers = 32},
+     .heads = {.queries = 32},
+     .form = {.width_norms = true, .norms = kAfter},
+     .has_attention_bias = true,
+     .rest = RestOfFlexOlmo},
     // Old files have both keys of the activation; hidden_activation is the correct one.
     {.model_type = "gemma",
      .prefix = "Gemma",
@@ -719,6 +790,17 @@ constexpr DecoderFamily kDecoders[] = {
               .expert_names = {"block_sparse_moe", "MoE", "router"}},
      .has_attention_bias = true,
      .rest = RestOfGraniteMoe},
+    {.model_type = "granitemoeshared",
+     .prefix = "GraniteMoeShared",
+     .sizes = {.vocab = 32000, .hidden = 4096, .intermediate = 11008, .layers = 32},
+     .heads = {.queries = 32},
+     .form = {.scaled_input = true,
+              .scaled_residuals = true,
+              .scaled_logits = true,
+              .expert_names = {"block_sparse_moe", "MoE", "router"},
+              .shared_outside = true},
+     .has_attention_bias = true,
+     .rest = RestOfGraniteMoeShared},
     {.model_type = "helium",
      .prefix = "Helium",
      .sizes = {.vocab = 48000, .hidden = 2560, .intermediate = 7040, .layers = 24},
@@ -742,6 +824,14 @@ constexpr DecoderFamily kDecoders[] = {
                   {.type = "Moe", .router_type = "Gate", .inner = "wg", .shared = "shared_mlp"}},
      .has_attention_bias = true,
      .rest = RestOfHunYuanMoe},
+    {.model_type = "hyperclovax",
+     .prefix = "HyperCLOVAX",
+     .sizes = {.vocab = 32000, .hidden = 4096, .intermediate = 11008, .layers = 32},
+     .heads = {.queries = 32},
+     .form = {.scaled_input = true, .scaled_residuals = true, .scaled_logits = true},
+     .has_attention_bias = true,
+     .has_mlp_bias = true,
+     .rest = RestOfHyperClovaX},
     {.model_type = "jais2",
      .prefix = "Jais2",
      .sizes = {.vocab = 150272, .hidden = 3328, .intermediate = 26624, .layers = 32},
@@ -866,6 +956,13 @@ constexpr DecoderFamily kDecoders[] = {
      .form = {.fused_qkv = true, .fused_gate = true},
      .rotary_part = 1.0,
      .rest = WindowIfGiven},
+    {.model_type = "phimoe",
+     .prefix = "Phimoe",
+     .sizes = {.vocab = 32064, .hidden = 4096, .intermediate = 6400, .layers = 32},
+     .heads = {.queries = 32, .keys = 8},
+     .form = {.norm = NormKind::kLayer, .expert_names = {.router = "router"}},
+     .has_attention_bias = true,
+     .rest = RestOfPhimoe},
     {.model_type = "qwen2",
      .prefix = "Qwen2",
      .sizes = {.vocab = 151936, .hidden = 4096, .intermediate = 22016, .layers = 32},
@@ -1009,7 +1106,9 @@ DecoderShape ReadDecoder(const Config& config, const DecoderFamily& family) {
   s.kv_heads = config.Size("num_key_value_heads", family.heads.keys.value_or(s.heads));
   const char* newer = family.newer_activation_key;
   const char* key = newer != nullptr && config.Has(newer) ? newer : family.activation_key;
-  s.activation = ReadActivation(config, key, family.activation);
+  s.activation = family.activation;
+  const bool own = s.activation == "xielu" && config.Text(key, "xielu") == "xielu";
+  if (!own) s.activation = ReadActivation(config, key, family.activation);
   s.tied = config.Flag("tie_word_embeddings", family.tied);
   if (config.Has("rope_theta")) config.Real("rope_theta", 1);  // it changes no size
   config.RequireDivisible("num_attention_heads", s.heads, "num_key_value_heads", s.kv_heads);

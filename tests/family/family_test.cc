@@ -45,9 +45,9 @@ Json ReadTruth(const char* file) {
 const std::map<std::string, Json>& Models() {
   static const auto& models = *new std::map<std::string, Json>([] {
     std::map<std::string, Json> all;
-    for (const char* file :
-         {"truth.json", "more.json", "drawn.json", "open_clip.json", "vision.json",
-          "image_models.json", "text_models.json", "linear_attention_models.json"}) {
+    for (const char* file : {"truth.json", "more.json", "drawn.json", "open_clip.json",
+                             "vision.json", "image_models.json", "text_models.json",
+                             "linear_attention_models.json", "decoder_models2.json"}) {
       const Json read = ReadTruth(file);
       for (const auto& [name, model] : read.items()) all[name] = model;
     }
@@ -558,7 +558,7 @@ TEST(FamilyTest, StepsAndCachesOfDrawnDecodersAreThoseOfTheReference) {
       ++steps;
     }
   }
-  EXPECT_EQ(steps, 44 * 3 * 5 + 59 + 42);  // drawn, text_models and linear_attention_models.json
+  EXPECT_EQ(steps, 44 * 3 * 5 + 59 + 42 + 39);  // drawn and three files of decoders
 }
 
 TEST(FamilyTest, TheDecodersLengthIsTheTextsWhereOnlyThatIsSet) {
