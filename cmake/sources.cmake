@@ -131,6 +131,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/open_clip_text.cc
   src/family/opt.cc
   src/family/pixtral.cc
+  src/family/plain_decoder.cc
   src/family/qwen_vl.cc
   src/family/resnet.cc
   src/family/sam.cc

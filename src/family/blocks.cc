@@ -383,8 +383,8 @@ Tensor Factor(GraphBuilder* b, double value) {
 }
 
 Tensor Logits(GraphBuilder* b, Tensor x, const Tensor& table, const LanguageModel& m) {
-  x = m.tied ? TiedLinear(b, x, "lm_head", table, m.head_bias ? m.vocab : 0)
-             : Linear(b, x, "lm_head", m.hidden, m.vocab, m.head_bias);
+  x = m.tied ? TiedLinear(b, x, m.head, table, m.head_bias ? m.vocab : 0)
+             : Linear(b, x, m.head, m.hidden, m.vocab, m.head_bias);
   if (m.scaled) x = b->Op("Div", {x, Factor(b, 1)});
   if (m.softcap == 0) return x;
   const Tensor cap = Factor(b, m.softcap);

@@ -154,8 +154,9 @@ struct LanguageModel {
   int64_t vocab = 0, hidden = 0;
   bool tied = false;  // the output layer is the embedding
   bool head_bias = false;
-  double softcap = 0;   // of the logits
-  bool scaled = false;  // logits are divided by a number
+  double softcap = 0;            // of the logits
+  bool scaled = false;           // logits are divided by a number
+  const char* head = "lm_head";  // the output layer
 };
 // The output layer; `table` is the embedding.
 Tensor Logits(GraphBuilder* b, Tensor x, const Tensor& table, const LanguageModel& model);

@@ -12,10 +12,12 @@ namespace onnxflops::family {
 absl::StatusOr<std::string> BuildBert(const Config& config);
 absl::StatusOr<std::string> BuildBeit(const Config& config);
 absl::StatusOr<std::string> BuildBloom(const Config& config);
+absl::StatusOr<std::string> BuildBioGpt(const Config& config);
 absl::StatusOr<std::string> BuildBlip(const Config& config);
 absl::StatusOr<std::string> BuildBlipTextModel(const Config& config);
 absl::StatusOr<std::string> BuildBlipVisionModel(const Config& config);
 absl::StatusOr<std::string> BuildClip(const Config& config);
+absl::StatusOr<std::string> BuildCodeGen(const Config& config);
 absl::StatusOr<std::string> BuildConvnext(const Config& config);
 absl::StatusOr<std::string> BuildConvnextV2(const Config& config);
 absl::StatusOr<std::string> BuildDeit(const Config& config);
@@ -27,6 +29,8 @@ absl::StatusOr<std::string> BuildDistilbert(const Config& config);
 absl::StatusOr<std::string> BuildDpt(const Config& config);
 absl::StatusOr<std::string> BuildFalcon(const Config& config);
 absl::StatusOr<std::string> BuildGemma3(const Config& config);
+absl::StatusOr<std::string> BuildGptBigCode(const Config& config);
+absl::StatusOr<std::string> BuildGptNeo(const Config& config);
 absl::StatusOr<std::string> BuildGptNeox(const Config& config);
 absl::StatusOr<std::string> BuildHiera(const Config& config);
 absl::StatusOr<std::string> BuildOpenClip(const Config& config);
@@ -39,6 +43,7 @@ absl::StatusOr<std::string> BuildSiglipTextModel(const Config& config);
 absl::StatusOr<std::string> BuildSiglipVisionModel(const Config& config);
 absl::StatusOr<std::string> BuildSwin(const Config& config);
 absl::StatusOr<std::string> BuildSwinV2(const Config& config);
+absl::StatusOr<std::string> BuildPersimmon(const Config& config);
 absl::StatusOr<std::string> BuildQwen25Vl(const Config& config);
 absl::StatusOr<std::string> BuildQwen2Vl(const Config& config);
 absl::StatusOr<std::string> BuildQwen3Vl(const Config& config);
@@ -72,6 +77,7 @@ absl::StatusOr<std::string> BuildDebertaV2(const Config& config);
 absl::StatusOr<std::string> BuildIdefics3(const Config& config);
 absl::StatusOr<std::string> BuildSmolVlm(const Config& config);
 absl::StatusOr<std::string> BuildWhisper(const Config& config);
+absl::StatusOr<std::string> BuildXglm(const Config& config);
 
 }  // namespace onnxflops::family
 

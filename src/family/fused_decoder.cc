@@ -1,5 +1,5 @@
 // Decoders whose attention has one projection for queries, keys and values: GPT-NeoX (Pythia),
-// Falcon, BLOOM.
+// Falcon, BLOOM, Persimmon.
 //
 // How it works. A row of names says how the family calls its modules. A function reads what the
 // configuration leaves open: whether attention and MLP stand side by side, with one norm or two,
@@ -24,6 +24,8 @@ constexpr FusedNames kFalcon = {"Falcon", "DecoderLayer",   "transformer", "word
                                 "h",      "self_attention", "ln_f"};
 constexpr FusedNames kBloom = {"Bloom", "Block",          "transformer", "word_embeddings",
                                "h",     "self_attention", "ln_f"};
+constexpr FusedNames kPersimmon = {"Persimmon", "DecoderLayer", "model",          "embed_tokens",
+                                   "layers",    "self_attn",    "final_layernorm"};
 
 struct FusedShape : DecoderShape {
   FusedNames names = kNeox;
@@ -64,12 +66,21 @@ class FusedBuilder {
     return b_->Op("Cast", {bias}, {{"to", static_cast<int64_t>(b_->dtype())}});
   }
 
+  Tensor HeadNorm(const Tensor& x, const char* name, int64_t heads) {
+    const Tensor y = LayerNorm(b_, Reshape(b_, x, {0, 0, heads, s_.head_dim}), name, s_.head_dim);
+    return Reshape(b_, y, {0, 0, heads * s_.head_dim});
+  }
+
   Tensor Attend(const Tensor& x, int64_t index) {
     const Scope attention(b_, s_.names.attention, absl::StrCat(s_.prefix, "Attention"));
     const int64_t h = s_.hidden, kv = s_.kv_heads * s_.head_dim;
     const Tensor all = Linear(b_, x, "query_key_value", h, h + 2 * kv, s_.qkv_bias);
     const std::vector<Tensor> qkv = Split(b_, all, {h, kv, kv}, -1);
     Tensor q = qkv[0], k = qkv[1];
+    if (s_.head_norms) {
+      q = HeadNorm(q, "q_layernorm", s_.heads);
+      k = HeadNorm(k, "k_layernorm", s_.kv_heads);
+    }
     if (!s_.alibi) {
       q = Rotate(b_, q, angles_, s_.heads, s_.rotary_dim);
       k = Rotate(b_, k, angles_, s_.kv_heads, s_.rotary_dim);
@@ -119,6 +130,7 @@ struct FusedKeys {
 };
 struct FusedDefaults {
   int64_t vocab, hidden, layers, heads;
+  const char* activation = "gelu";
 };
 FusedShape ReadFused(const Config& config, const FusedNames& names, const FusedKeys& keys,
                      const FusedDefaults& defaults) {
@@ -133,8 +145,10 @@ FusedShape ReadFused(const Config& config, const FusedNames& names, const FusedK
   s.head_dim = s.rotary_dim = s.hidden / s.heads;
   s.intermediate = 4 * s.hidden;
   if (keys.inner != nullptr) s.intermediate = config.Size(keys.inner, s.intermediate);
-  s.activation = "gelu";
-  if (keys.activation != nullptr) s.activation = ReadActivation(config, keys.activation, "gelu");
+  s.activation = defaults.activation;
+  if (keys.activation != nullptr) {
+    s.activation = ReadActivation(config, keys.activation, defaults.activation);
+  }
   return s;
 }
 
@@ -172,6 +186,17 @@ absl::StatusOr<std::string> BuildGptNeox(const Config& config) {
   s.qkv_bias = s.out_bias = config.Flag("attention_bias", true);
   s.mlp_bias = true;
   ReadRotaryPart(config, "rotary_pct", 0.25, &s);
+  return BuildFused(config, s);
+}
+
+absl::StatusOr<std::string> BuildPersimmon(const Config& config) {
+  constexpr FusedKeys kKeys = {"num_hidden_layers", "num_attention_heads", nullptr, "hidden_act"};
+  FusedShape s = ReadFused(config, kPersimmon, kKeys, {262144, 4096, 36, 64, "relu2"});
+  s.intermediate = config.Size("intermediate_size", 16384);
+  s.tied = config.Flag("tie_word_embeddings", false);
+  s.head_norms = config.Flag("qk_layernorm", true);
+  s.qkv_bias = s.out_bias = s.mlp_bias = true;
+  ReadRotaryPart(config, "partial_rotary_factor", 0.5, &s);
   return BuildFused(config, s);
 }
 
