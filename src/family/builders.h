@@ -47,6 +47,7 @@ absl::StatusOr<std::string> BuildPersimmon(const Config& config);
 absl::StatusOr<std::string> BuildQwen25Vl(const Config& config);
 absl::StatusOr<std::string> BuildQwen2Vl(const Config& config);
 absl::StatusOr<std::string> BuildQwen3Vl(const Config& config);
+absl::StatusOr<std::string> BuildQwen3VlMoe(const Config& config);
 absl::StatusOr<std::string> BuildQwen35(const Config& config);
 absl::StatusOr<std::string> BuildQwen35Moe(const Config& config);
 absl::StatusOr<std::string> BuildResnet(const Config& config);

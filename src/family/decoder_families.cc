@@ -18,6 +18,15 @@
 #include "src/family/state_layers.h"
 
 namespace onnxflops::family {
+void ReadSparseLayers(const Config& config, DecoderShape* s) {
+  const int64_t step = config.Size("decoder_sparse_step", 1);
+  const std::vector<int64_t> dense = config.Indices("mlp_only_layers");
+  for (int64_t i = 0; i < s->layers; ++i) {
+    const bool listed = std::find(dense.begin(), dense.end(), i) != dense.end();
+    s->has_experts.push_back(!listed && (i + 1) % step == 0);
+  }
+}
+
 namespace {
 
 // ---- heads
@@ -322,16 +331,6 @@ void RestOfOlmoe(const Config& config, DecoderShape* s) {
   ReadExperts(config, s->intermediate, 64, 8, s);
   s->has_experts.assign(static_cast<size_t>(s->layers), true);
   NoClipping(config, s);
-}
-
-// The layers of Qwen's mixtures that have experts.
-void ReadSparseLayers(const Config& config, DecoderShape* s) {
-  const int64_t step = config.Size("decoder_sparse_step", 1);
-  const std::vector<int64_t> dense = config.Indices("mlp_only_layers");
-  for (int64_t i = 0; i < s->layers; ++i) {
-    const bool listed = std::find(dense.begin(), dense.end(), i) != dense.end();
-    s->has_experts.push_back(!listed && (i + 1) % step == 0);
-  }
 }
 
 struct DeepseekExperts {

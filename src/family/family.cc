@@ -95,6 +95,7 @@ constexpr Family kFamilies[] = {
     {"qwen3_5", BuildQwen35, true, true},
     {"qwen3_5_moe", BuildQwen35Moe, true, true},
     {"qwen3_vl", BuildQwen3Vl, true, true},
+    {"qwen3_vl_moe", BuildQwen3VlMoe, true, true},
     {"resnet", BuildResnet},
     {"roberta", BuildRoberta},
     {"sam", BuildSam},

@@ -62,7 +62,8 @@ struct PastState {
   Tensor value;
   std::string present;
 };
-PastState StateOf(GraphBuilder* b, int64_t layer, const char* what, DType dtype, const Dims& dims) {
+PastState CachedState(GraphBuilder* b, int64_t layer, const char* what, DType dtype,
+                      const Dims& dims) {
   PastState state = {b->Input(absl::StrCat("past_key_values.", layer, ".", what), dtype, dims),
                      absl::StrCat("present.", layer, ".", what)};
   b->DeclareOutput(state.present, dtype, dims);
@@ -82,7 +83,8 @@ Tensor DepthwiseConv(GraphBuilder* b, const Tensor& x, const CausalConvShape& s,
 // Behind a state; x and the result are [batch, channels, tokens].
 Tensor ConvBehindState(GraphBuilder* b, const Tensor& x, const CausalConvShape& s, int64_t layer,
                        const TokenPath& path) {
-  const PastState state = StateOf(b, layer, s.state, b->dtype(), {"batch", s.channels, s.kernel});
+  const PastState state =
+      CachedState(b, layer, s.state, b->dtype(), {"batch", s.channels, s.kernel});
   const Tensor kernel = b->Ints({s.kernel}), one = b->Ints({1});
   const Tensor all = Concat(b, {state.value, x}, 2);
   b->Ops("Split", {all, Concat(b, {path.tokens, kernel}, 0)}, {"", state.present},
@@ -179,8 +181,8 @@ class DeltaBuilder {
   }
 
   Tensor BehindState(const DeltaInputs& x, int64_t layer) {
-    const PastState state = StateOf(b_, layer, "recurrent", DType::kFloat32,
-                                    {"batch", s_.value_heads, s_.key_dim, s_.value_dim});
+    const PastState state = CachedState(b_, layer, "recurrent_state", DType::kFloat32,
+                                        {"batch", s_.value_heads, s_.key_dim, s_.value_dim});
     const Tensor first = Unsqueeze(b_, state.value, {2});
     DeltaInputs many, single;
     for (Tensor DeltaInputs::*part : {&DeltaInputs::q, &DeltaInputs::k, &DeltaInputs::v,

@@ -35,9 +35,9 @@ Tensor InFloat(GraphBuilder* b, const Tensor& x);
 struct CausalConvShape {
   int64_t channels, kernel;
   bool bias = false;
-  std::string activation;       // "" for none
-  const char* name = "conv1d";  // the module
-  const char* state = "conv";   // past_key_values.N.conv
+  std::string activation;            // "" for none
+  const char* name = "conv1d";       // the module
+  const char* state = "conv_state";  // past_key_values.N.conv_state
 };
 // Each channel of x [batch, tokens, channels] by its own kernel over the tokens up to it.
 Tensor CausalConv(GraphBuilder* b, const Tensor& x, const CausalConvShape& shape, int64_t layer,

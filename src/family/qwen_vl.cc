@@ -93,6 +93,37 @@ constexpr QwenVl kQwen3 = {
              .form = {.head_norms = true},
              .has_attention_bias = true}};
 
+void RestOfQwen3VlMoe(const Config& config, DecoderShape* s) {
+  s->experts = {s->hidden, config.Size("moe_intermediate_size", 1408),
+                config.Size("num_experts", 60), config.Size("num_experts_per_tok", 4),
+                /*normalize=*/true};
+  if (s->experts.top_k > s->experts.experts) {
+    config.Fault("num_experts_per_tok",
+                 absl::StrCat("is ", s->experts.top_k, " of ", s->experts.experts, " experts"));
+  }
+  ReadSparseLayers(config, s);
+}
+
+constexpr QwenVl kQwen3Moe = {
+    .prefix = "Qwen3VLMoe",
+    .tower = "Qwen3VLMoeVisionModel",
+    .block = "Qwen3VLMoeVisionBlock",
+    .attention = "Qwen3VLMoeVisionAttention",
+    .mlp = "Qwen3VLMoeVisionMLP",
+    .embed = "Qwen3VLMoeVisionPatchEmbed",
+    .merger = "Qwen3VLMoeVisionPatchMerger",
+    .fc1 = "linear_fc1",
+    .fc2 = "linear_fc2",
+    .deepstack = true,
+    .patch = 16,
+    .text = {.model_type = "qwen3_vl_moe_text",
+             .prefix = "Qwen3VLMoeText",
+             .sizes = {.vocab = 151936, .hidden = 2048, .intermediate = 5632, .layers = 24},
+             .heads = {.queries = 16, .keys = 16},
+             .form = {.head_norms = true},
+             .has_attention_bias = true,
+             .rest = RestOfQwen3VlMoe}};
+
 // Their texts are families of their own, qwen3_5_text and qwen3_5_moe_text.
 constexpr QwenVl kQwen35 = {.prefix = "Qwen3_5",
                             .tower = "Qwen3_5VisionModel",
@@ -436,6 +467,9 @@ absl::StatusOr<std::string> BuildQwen25Vl(const Config& config) {
 }
 absl::StatusOr<std::string> BuildQwen3Vl(const Config& config) {
   return BuildQwenVl(config, kQwen3);
+}
+absl::StatusOr<std::string> BuildQwen3VlMoe(const Config& config) {
+  return BuildQwenVl(config, kQwen3Moe);
 }
 absl::StatusOr<std::string> BuildQwen35(const Config& config) {
   QwenVl family = kQwen35;

@@ -65,7 +65,7 @@ DeltaProjections ProjectOlmo(GraphBuilder* b, const Tensor& x, const DeltaNet& n
   return {qkv, project("g_proj", net.Values()), project("a_proj", net.value_heads), beta};
 }
 
-DeltaProjections Project(GraphBuilder* b, const Tensor& x, const DeltaNet& net) {
+DeltaProjections ProjectTokens(GraphBuilder* b, const Tensor& x, const DeltaNet& net) {
   switch (net.form) {
     case DeltaForm::kFused:
       return ProjectFused(b, x, net);
@@ -107,7 +107,7 @@ DeltaInputs Convolved(GraphBuilder* b, const Tensor& qkv, const DeltaNet& net, i
 Tensor GatedDeltaNet(GraphBuilder* b, const Tensor& x, const DeltaNet& net, int64_t layer,
                      const TokenPath& path) {
   const Scope scope(b, "linear_attn", absl::StrCat(net.prefix, "GatedDeltaNet"));
-  const DeltaProjections in = Project(b, x, net);
+  const DeltaProjections in = ProjectTokens(b, x, net);
   DeltaInputs inputs = Convolved(b, in.qkv, net, layer, path);
   inputs.beta = b->Op("Sigmoid", {in.b});
   if (net.doubled) inputs.beta = Mul(b, inputs.beta, Factor(b, 2));
