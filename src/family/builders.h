@@ -64,6 +64,7 @@ absl::StatusOr<std::string> BuildLlavaNext(const Config& config);
 absl::StatusOr<std::string> BuildMistral3(const Config& config);
 absl::StatusOr<std::string> BuildMobileVit(const Config& config);
 absl::StatusOr<std::string> BuildModernBert(const Config& config);
+absl::StatusOr<std::string> BuildMpt(const Config& config);
 absl::StatusOr<std::string> BuildMt5(const Config& config);
 absl::StatusOr<std::string> BuildSiglip(const Config& config);
 absl::StatusOr<std::string> BuildT5(const Config& config);

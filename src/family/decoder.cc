@@ -34,6 +34,10 @@ class LayerBuilder {
       y = s_.latent ? Latent(normed, index) : Grouped(normed, index);
     }
     if (s_.parallel) return Add(b_, Add(b_, x, y), MlpOrExperts(normed, index));
+    if (s_.normed_residuals) {
+      x = Norm(WeightedSum(normed, y), norms.before_mlp, s_.hidden);
+      return WeightedSum(x, MlpOrExperts(x, index));
+    }
     x = Residual(x, Norm(y, norms.after_attention, s_.hidden));
     y = MlpOrExperts(Norm(x, norms.before_mlp, s_.hidden), index);
     return Residual(x, Norm(y, norms.after_mlp, s_.hidden));
@@ -68,6 +72,10 @@ class LayerBuilder {
       return Add(b_, Experts(x), SharedMlp(x));
     }
     return experts ? Experts(x) : Mlp(x, s_.mlp_name, s_.intermediate);
+  }
+
+  Tensor WeightedSum(const Tensor& x, const Tensor& y) {
+    return Add(b_, Mul(b_, x, Factor(b_, 1)), Mul(b_, y, Factor(b_, 1)));
   }
 
   Tensor Residual(const Tensor& x, const Tensor& y) {

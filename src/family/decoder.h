@@ -71,7 +71,8 @@ struct DecoderForm {
   // Names of other modules.
   const char *out = "o_proj", *gate = "gate_proj", *up = "up_proj", *down = "down_proj";
   const char *final_norm = "norm", *mlp_name = "mlp";
-  bool rotated = true;  // queries and keys are, by position
+  bool normed_residuals = false;  // the residual is what the norm gives, times a number
+  bool rotated = true;            // queries and keys are, by position
   // Norms before the last projections of attention and of the MLP.
   const char *attention_norm = nullptr, *mlp_norm = nullptr;
   bool shared_outside = false;  // the shared expert, in a module of the layer, shared_mlp

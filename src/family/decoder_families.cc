@@ -547,6 +547,11 @@ void RestOfKimiLinear(const Config& config, DecoderShape* s) {
   ReadMlpTypes(config, config.Integer("first_k_dense_replace", 1, 0), s);
 }
 
+void RestOfMiniMax(const Config& config, DecoderShape* s) {
+  ReadLightning(config, s);
+  ReadLocalExperts(config, 8, 2, s);
+}
+
 void RestOfOlmoHybrid(const Config& config, DecoderShape* s) {
   ReadOlmoDelta(config, s);
   const bool given = config.Has("rope_parameters");
@@ -866,6 +871,12 @@ constexpr DecoderFamily kDecoders[] = {
      .heads = {.queries = 32},
      .has_attention_bias = true,
      .has_mlp_bias = true},
+    {.model_type = "minimax",
+     .prefix = "MiniMax",
+     .sizes = {.vocab = 32000, .hidden = 4096, .intermediate = 14336, .layers = 32},
+     .heads = {.queries = 32, .keys = 8},
+     .form = {.normed_residuals = true},
+     .rest = RestOfMiniMax},
     {.model_type = "minimax_m2",
      .prefix = "MiniMaxM2",
      .sizes = {.vocab = 200064, .hidden = 3072, .intermediate = 1536, .layers = 62},

@@ -330,4 +330,108 @@ Tensor GatedDeltaRule(GraphBuilder* b, const DeltaInputs& inputs, const DeltaSha
   return DeltaBuilder(b, shape, path).Build(inputs, layer);
 }
 
+namespace {
+
+class DecayingBuilder {
+ public:
+  DecayingBuilder(GraphBuilder* b, const DecayingShape& shape, const TokenPath& path)
+      : b_(b), s_(shape), p_(path) {
+    const Tensor block = b->Ints({s_.block});
+    Tensor fresh = p_.tokens;
+    if (!p_.cached.empty()) {
+      behind_ = Mul(b, p_.tokens, p_.cached);
+      fresh = b->Op("Sub", {p_.tokens, behind_});
+    }
+    blocks_ = b->Op("Div", {fresh, block});
+    whole_ = Mul(b, blocks_, block);
+    rest_ = b->Op("Sub", {fresh, whole_});
+    has_rest_ = b->Op("Min", {rest_, b->Ints({1})});
+  }
+
+  Tensor Build(const DecayingInputs& x, int64_t layer) {
+    const Dims dims = {"batch", s_.heads, s_.dim, s_.dim};
+    std::vector<Tensor> sizes = {whole_, rest_};
+    PastState state;
+    Tensor first;
+    if (p_.cached.empty()) {
+      const Tensor shape = Concat(b_, {p_.batch, b_->Ints({s_.heads, 1, s_.dim, s_.dim})}, 0);
+      first = b_->Op("Expand", {Factor(b_, 0), shape});
+    } else {
+      sizes.push_back(behind_);
+      state = CachedState(b_, layer, "recurrent_state", b_->dtype(), dims);
+      first = Unsqueeze(b_, state.value, {2});
+    }
+    std::vector<DecayingInputs> parts(sizes.size());
+    for (Tensor DecayingInputs::*part :
+         {&DecayingInputs::q, &DecayingInputs::k, &DecayingInputs::v}) {
+      const std::vector<Tensor> split = SplitBy(b_, x.*part, sizes, 2);
+      for (size_t i = 0; i < split.size(); ++i) parts[i].*part = split[i];
+    }
+    std::vector<Found> found = {Blocks(parts[0], blocks_, b_->Ints({s_.block}), whole_, first),
+                                Blocks(parts[1], has_rest_, rest_, rest_, first)};
+    if (parts.size() > 2) found.push_back(OneByOne(parts[2], first));
+    std::vector<Tensor> results, states = {first};
+    for (const Found& part : found) results.push_back(part.y), states.push_back(part.states);
+    if (!state.present.empty()) {
+      b_->Ops("Gather", {Concat(b_, states, 2), b_->Scalar(-1)}, {state.present},
+              {{"axis", int64_t{2}}});
+    }
+    return Concat(b_, results, 2);
+  }
+
+ private:
+  struct Found {
+    Tensor y, states;
+  };
+
+  Tensor MatMul(const Tensor& x, const Tensor& y) { return b_->Op("MatMul", {x, y}); }
+  // A number of each head, which fits [batch, heads, n, m, dim].
+  Tensor Slopes() {
+    Tensor slopes = b_->Table(s_.heads);
+    if (b_->dtype() != DType::kFloat32) {
+      slopes = b_->Op("Cast", {slopes}, {{"to", static_cast<int64_t>(b_->dtype())}});
+    }
+    return Reshape(b_, slopes, {s_.heads, 1, 1, 1});
+  }
+  // The state before each of so many steps, decayed.
+  Tensor Decayed(const Tensor& first, const Tensor& count) {
+    const Tensor sizes = Concat(b_, {b_->Ints({1, 1}), count, b_->Ints({1, 1})}, 0);
+    return Mul(b_, b_->Op("Expand", {first, sizes}), Slopes());
+  }
+
+  // So many blocks of so many tokens. Decays within a block are tables of the class.
+  Found Blocks(const DecayingInputs& x, const Tensor& count, const Tensor& length,
+               const Tensor& tokens, const Tensor& first) {
+    const Tensor heads = b_->Ints({s_.heads}), dim = b_->Ints({s_.dim});
+    const auto cut = [&](const Tensor& y) {
+      return ReshapeBy(b_, y, {p_.batch, heads, count, length, dim});
+    };
+    const Tensor q = cut(x.q), k = cut(x.k), v = cut(x.v);
+    const Tensor scores = Mul(b_, MatMul(q, Transpose(b_, k, {0, 1, 2, 4, 3})), Slopes());
+    const Tensor y = Add(b_, MatMul(Mul(b_, q, Slopes()), first), MatMul(scores, v));
+    const Tensor fresh = MatMul(Transpose(b_, Mul(b_, k, Slopes()), {0, 1, 2, 4, 3}), v);
+    const Tensor states = Add(b_, Decayed(first, count), fresh);
+    return {ReshapeBy(b_, y, {p_.batch, heads, tokens, dim}), states};
+  }
+
+  Found OneByOne(const DecayingInputs& x, const Tensor& first) {
+    const Tensor fresh = MatMul(Unsqueeze(b_, x.k, {4}), Unsqueeze(b_, x.v, {3}));
+    const Tensor states = Add(b_, Decayed(first, behind_), fresh);
+    const Tensor y = MatMul(Unsqueeze(b_, x.q, {3}), states);
+    return {b_->Op("Squeeze", {y, b_->Ints({3})}), states};
+  }
+
+  GraphBuilder* b_;
+  const DecayingShape& s_;
+  const TokenPath& p_;
+  Tensor blocks_, whole_, rest_, has_rest_, behind_;  // sizes
+};
+
+}  // namespace
+
+Tensor DecayingAttention(GraphBuilder* b, const DecayingInputs& inputs, const DecayingShape& shape,
+                         int64_t layer, const TokenPath& path) {
+  return DecayingBuilder(b, shape, path).Build(inputs, layer);
+}
+
 }  // namespace onnxflops::family

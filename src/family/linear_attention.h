@@ -57,6 +57,18 @@ struct DeltaInputs {
 Tensor GatedDeltaRule(GraphBuilder* b, const DeltaInputs& inputs, const DeltaShape& shape,
                       int64_t layer, const TokenPath& path);
 
+// ---- attention whose keys decay by a number of each head (MiniMax)
+
+struct DecayingShape {
+  int64_t heads, dim, block;  // block: tokens that meet each other
+};
+struct DecayingInputs {
+  Tensor q, k, v;  // [batch, heads, tokens, dim], as the result
+};
+// Behind a state all tokens go one by one, also if there are many.
+Tensor DecayingAttention(GraphBuilder* b, const DecayingInputs& inputs, const DecayingShape& shape,
+                         int64_t layer, const TokenPath& path);
+
 }  // namespace onnxflops::family
 
 #endif  // ONNXFLOPS_SRC_FAMILY_LINEAR_ATTENTION_H_

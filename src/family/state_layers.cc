@@ -1,7 +1,8 @@
 // How it works. A layer projects its tokens, runs a short convolution over queries, keys and values
 // together, and then the gated delta rule (linear_attention.h); a norm with a gate and a projection
 // follow. Families differ in how many projections there are, and in what the decay is made of. The
-// layers of LFM2 have only the convolution, between two gates.
+// layers of LFM2 have only the convolution, between two gates, those of MiniMax only an attention
+// whose keys decay.
 #include "src/family/state_layers.h"
 
 #include <algorithm>
@@ -171,6 +172,28 @@ Tensor GatedConv(GraphBuilder* b, const Tensor& x, const ShortConv& s, int64_t l
   return Linear(b, Mul(b, parts[1], y), "out_proj", h, h, s.bias);
 }
 
+// ---- MiniMax's lightning attention
+
+struct Lightning {
+  std::string prefix, activation;
+  int64_t hidden = 0, heads = 0, dim = 0, block = 0;
+};
+
+Tensor LightningLayer(GraphBuilder* b, const Tensor& x, const Lightning& s, int64_t layer,
+                      const TokenPath& path) {
+  const Scope scope(b, "self_attn", absl::StrCat(s.prefix, "LightningAttention"));
+  const int64_t width = s.heads * s.dim;
+  Tensor qkv = Activate(b, Linear(b, x, "qkv_proj", s.hidden, 3 * width, false), s.activation);
+  qkv = Transpose(b, Reshape(b, qkv, {0, 0, s.heads, 3 * s.dim}), {0, 2, 1, 3});
+  const std::vector<Tensor> parts = Split(b, qkv, {s.dim, s.dim, s.dim}, -1);
+  Tensor y = DecayingAttention(b, {parts[0], parts[1], parts[2]},
+                               {.heads = s.heads, .dim = s.dim, .block = s.block}, layer, path);
+  y = Reshape(b, Transpose(b, y, {0, 2, 1, 3}), {0, 0, width});
+  y = RmsNorm(b, y, "norm", width, absl::StrCat(s.prefix, "RMSNorm"));
+  const Tensor gate = b->Op("Sigmoid", {Linear(b, x, "output_gate", s.hidden, width, false)});
+  return Linear(b, Mul(b, gate, y), "out_proj", width, s.hidden, false);
+}
+
 // ---- which layers
 
 // Listed by their types, or those for which the rule holds.
@@ -288,6 +311,18 @@ void ReadKimiDelta(const Config& config, DecoderShape* s) {
         return std::find(states.begin(), states.end(), i + 1) != states.end();
       },
       s);
+}
+
+void ReadLightning(const Config& config, DecoderShape* s) {
+  ReadStateLayers(
+      config, "linear_attention", [](int64_t i) { return i % 2 == 1; }, s);
+  const Lightning net = {.prefix = s->prefix,
+                         .activation = s->activation,
+                         .hidden = s->hidden,
+                         .heads = s->heads,
+                         .dim = s->head_dim,
+                         .block = config.Size("block_size", 256)};
+  UseMixer(LightningLayer, net, s);
 }
 
 void ReadShortConvs(const Config& config, DecoderShape* s) {

@@ -35,7 +35,8 @@ def class_and_config(document):
 
 def step_after(module, dims, device):
     """FlopCounterMode after a step of decoding, and the cache behind it."""
-    cache = DynamicCache(config=module.config)
+    own = getattr(sys.modules[type(module).__module__], "MiniMaxCache", None)
+    cache = own() if own else DynamicCache(config=module.config)
     ids = lambda tokens: torch.ones(dims["batch"], tokens, dtype=torch.long, device=device)
     with torch.no_grad(), torch.device(device):
         module(input_ids=ids(dims["past"]), past_key_values=cache, use_cache=True)
@@ -68,6 +69,7 @@ def bytes_of(cache):
     """Keys, values and states of convolutions."""
     parts = ("keys", "values", "conv_states", "recurrent_states")
     found = [getattr(layer, part, None) for layer in cache.layers for part in parts]
+    found += [tensor for tensor in getattr(cache, "linear_cache", []) if torch.is_tensor(tensor)]
     tensors = [tensor for part in found for tensor in (part.values() if isinstance(part, dict) else [part])]
     return sum(tensor.numel() * tensor.element_size() for tensor in tensors if tensor is not None)
 
