@@ -383,6 +383,7 @@ Tensor Factor(GraphBuilder* b, double value) {
 }
 
 Tensor Logits(GraphBuilder* b, Tensor x, const Tensor& table, const LanguageModel& m) {
+  if (m.scaled_hidden) x = b->Op("Div", {x, Factor(b, 1)});
   x = m.tied ? TiedLinear(b, x, m.head, table, m.head_bias ? m.vocab : 0)
              : Linear(b, x, m.head, m.hidden, m.vocab, m.head_bias);
   if (m.scaled) x = b->Op("Div", {x, Factor(b, 1)});

@@ -157,6 +157,7 @@ struct LanguageModel {
   double softcap = 0;            // of the logits
   bool scaled = false;           // logits are divided by a number
   const char* head = "lm_head";  // the output layer
+  bool scaled_hidden = false;    // so is what the output layer takes
 };
 // The output layer; `table` is the embedding.
 Tensor Logits(GraphBuilder* b, Tensor x, const Tensor& table, const LanguageModel& model);

@@ -122,7 +122,8 @@ class LayerBuilder {
     if (s_.cached) shape.cache = index;
     if (s_.sinks) shape.sinks = b_->Weight("sinks", {s_.heads});
     Tensor y = Attention(b_, q, k, v, shape);
-    if (s_.gated_output) y = Mul(b_, y, b_->Op("Sigmoid", {gate}));
+    if (s_.output_gate) gate = Linear(b_, x, "gate_proj", s_.hidden, q_width, false);
+    if (s_.gated_output || s_.output_gate) y = Mul(b_, y, b_->Op("Sigmoid", {gate}));
     y = Norm(y, s_.attention_norm, q_width);
     return Linear(b_, y, s_.out, q_width, s_.hidden, s_.out_bias);
   }
@@ -247,6 +248,9 @@ class LayerBuilder {
         scores = Add(b_, scores, b_->Weight("moe_statics.e_score_correction_bias", {1, experts}));
       }
     }
+    if (s_.expert_bias != nullptr) {
+      scores = Add(b_, scores, b_->Weight(s_.expert_bias, {s_.experts.experts}));
+    }
     Tensor y = RoutedExperts(b_, x, scores, s_.experts, absl::StrCat(s_.prefix, "Experts"));
     if (s_.shared_intermediate == 0 || s_.shared_outside) return y;
     if (!s_.gated_shared_expert) {
@@ -311,7 +315,8 @@ LanguageModel LanguageModelOf(const DecoderShape& s) {
           .tied = s.tied,
           .head_bias = s.head_bias,
           .softcap = s.output_softcap,
-          .scaled = s.scaled_logits};
+          .scaled = s.scaled_logits,
+          .scaled_hidden = s.scaled_hidden};
 }
 
 absl::StatusOr<std::string> DecoderModel(const Config& config, const DecoderShape& s) {

@@ -60,14 +60,16 @@ struct DecoderForm {
   bool interleaved = false;   // neighbouring features are rotated, not halves
   bool sinks = false;         // a learned number for each head in the softmax's denominator
   bool gated_output = false;  // of attention: q_proj gives a gate for each feature of a query
+  bool output_gate = false;   // the same from a projection of its own, gate_proj
   // Times a number: embeddings, queries, what attention and MLP add, logits.
   bool scaled_input = false, scaled_queries = false, scaled_residuals = false;
-  bool scaled_logits = false;
+  bool scaled_logits = false, scaled_hidden = false;  // hidden: before the output layer
   ExpertNames expert_names = {};
   bool router_bias = false;
-  bool corrected_scores = false;     // a learned number for each expert helps to choose
-  bool gated_shared_expert = false;  // by a sigmoid for each token
-  const char* mlp = nullptr;         // its class, if it is not the prefix and MLP
+  bool corrected_scores = false;      // a learned number for each expert helps to choose
+  const char* expert_bias = nullptr;  // such a number, in the module with the experts
+  bool gated_shared_expert = false;   // by a sigmoid for each token
+  const char* mlp = nullptr;          // its class, if it is not the prefix and MLP
   // Names of other modules.
   const char *out = "o_proj", *gate = "gate_proj", *up = "up_proj", *down = "down_proj";
   const char *final_norm = "norm", *mlp_name = "mlp";

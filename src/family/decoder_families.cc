@@ -468,6 +468,36 @@ void RestOfExaoneMoe(const Config& config, DecoderShape* s) {
   ReadMlpTypes(config, config.Integer("first_k_dense_replace", 1, 0), s);
 }
 
+// Layers with a window have positions.
+void RestOfAfmoe(const Config& config, DecoderShape* s) {
+  const bool listed = config.Has("layer_types");
+  ReadGemmaWindows(config, listed ? 1 : config.Size("global_attn_every_n_layers", 4), s, 1024);
+  for (const int64_t window : s->windows) s->unrotated.push_back(window == 0);
+  s->scaled_input = config.Flag("mup_enabled", false);
+  const int64_t width = config.Size("moe_intermediate_size", 1408);
+  s->experts = {s->hidden, width, config.Size("num_experts", 64),
+                config.Size("num_experts_per_tok", 6), /*normalize=*/true};
+  RequireExperts(config, *s);
+  s->shared_intermediate = width * config.Size("num_shared_experts", 2);
+  const int64_t dense = config.Integer("num_dense_layers", 1, 0);
+  for (int64_t i = 0; i < s->layers; ++i) s->has_experts.push_back(i >= dense);
+}
+
+void RestOfHyV3(const Config& config, DecoderShape* s) {
+  const int64_t width = config.Size("moe_intermediate_size", 1536);
+  s->experts = {s->hidden, width, config.Size("num_experts", 192),
+                config.Size("num_experts_per_tok", 8), /*normalize=*/true};
+  RequireExperts(config, *s);
+  s->shared_intermediate = width * config.Size("num_shared_experts", 1);
+  ReadMlpTypes(config, 1, s);
+}
+
+void RestOfMiniCpm3(const Config& config, DecoderShape* s) {
+  if (config.Has("v_head_dim")) return;
+  config.RequireDivisible("hidden_size", s->hidden, "num_attention_heads", s->heads);
+  s->latent->value_dim = std::max<int64_t>(s->hidden / s->heads, 1);
+}
+
 // ---- norms of families of their own
 
 void RestOfBitNet(const Config& config, DecoderShape* s) {
@@ -606,6 +636,21 @@ constexpr DecoderForm kPhi = {.qkv_bias = true,
                               .final_norm = "final_layernorm"};
 
 constexpr DecoderFamily kDecoders[] = {
+    {.model_type = "afmoe",
+     .prefix = "Afmoe",
+     .sizes = {.vocab = 200192, .hidden = 2048, .intermediate = 6144, .layers = 32},
+     .heads = {.queries = 16, .dim = 128},
+     .form = {.head_norms = true,
+              .norms = {.after_attention = "post_attention_layernorm",
+                        .before_mlp = "pre_mlp_layernorm",
+                        .after_mlp = "post_mlp_layernorm"},
+              .output_gate = true,
+              .expert_names = {.router = "router",
+                               .router_type = "TokenChoiceRouter",
+                               .inner = "gate"},
+              .expert_bias = "expert_bias"},
+     .has_attention_bias = true,
+     .rest = RestOfAfmoe},
     {.model_type = "apertus",
      .prefix = "Apertus",
      .sizes = {.vocab = 131072, .hidden = 4096, .intermediate = 14336, .layers = 32},
@@ -828,6 +873,14 @@ constexpr DecoderFamily kDecoders[] = {
                   {.type = "Moe", .router_type = "Gate", .inner = "wg", .shared = "shared_mlp"}},
      .has_attention_bias = true,
      .rest = RestOfHunYuanMoe},
+    {.model_type = "hy_v3",
+     .prefix = "HYV3",
+     .sizes = {.vocab = 120832, .hidden = 4096, .intermediate = 13312, .layers = 80},
+     .heads = {.queries = 64, .keys = 8, .dim = 128},
+     .form = {.head_norms = true, .expert_names = {.type = "MoE"}},
+     .has_attention_bias = true,
+     .has_mlp_bias = true,
+     .rest = RestOfHyV3},
     {.model_type = "hyperclovax",
      .prefix = "HyperCLOVAX",
      .sizes = {.vocab = 32000, .hidden = 4096, .intermediate = 11008, .layers = 32},
@@ -871,6 +924,18 @@ constexpr DecoderFamily kDecoders[] = {
      .heads = {.queries = 32},
      .has_attention_bias = true,
      .has_mlp_bias = true},
+    {.model_type = "minicpm3",
+     .prefix = "MiniCPM3",
+     .sizes = {.vocab = 73448, .hidden = 2560, .intermediate = 6400, .layers = 62},
+     .heads = {.queries = 40, .keys = 40},
+     .tied = true,
+     .form = {.scaled_input = true, .scaled_residuals = true, .scaled_hidden = true},
+     .has_attention_bias = true,
+     .has_mlp_bias = true,
+     .latent =
+         LatentAttention{
+             .q_rank = 768, .kv_rank = 256, .nope_dim = 64, .rope_dim = 32, .value_dim = 64},
+     .rest = RestOfMiniCpm3},
     {.model_type = "minimax",
      .prefix = "MiniMax",
      .sizes = {.vocab = 32000, .hidden = 4096, .intermediate = 14336, .layers = 32},

@@ -168,6 +168,7 @@ constexpr OtherName kOtherNames[] = {
     {"gptj", "num_hidden_layers", "n_layer"},
     {"hunyuan_v1_moe", "num_experts_per_tok", "moe_topk"},
     {"hunyuan_v1_moe", "num_local_experts", "num_experts"},
+    {"hy_v3", "num_local_experts", "num_experts"},
     {"kimi_linear", "moe_renormalize", "norm_topk_prob"},
     {"kimi_linear", "num_experts", "num_local_experts"},
     {"kimi_linear", "num_experts_per_token", "num_experts_per_tok"},
