@@ -70,6 +70,7 @@ absl::StatusOr<std::string> BuildSiglip(const Config& config);
 absl::StatusOr<std::string> BuildT5(const Config& config);
 absl::StatusOr<std::string> BuildWav2Vec2(const Config& config);
 absl::StatusOr<std::string> BuildHubert(const Config& config);
+absl::StatusOr<std::string> BuildOpenAiGpt(const Config& config);
 absl::StatusOr<std::string> BuildOpt(const Config& config);
 absl::StatusOr<std::string> BuildGptj(const Config& config);
 absl::StatusOr<std::string> BuildElectra(const Config& config);
