@@ -254,7 +254,8 @@ class LayerBuilder {
     Tensor y = RoutedExperts(b_, x, scores, s_.experts, absl::StrCat(s_.prefix, "Experts"));
     if (s_.shared_intermediate == 0 || s_.shared_outside) return y;
     if (!s_.gated_shared_expert) {
-      return Add(b_, y, Mlp(x, names.shared, s_.shared_intermediate));
+      y = Add(b_, y, Mlp(x, names.shared, s_.shared_intermediate));
+      return s_.averaged_experts ? b_->Op("Div", {y, Factor(b_, 2)}) : y;
     }
     const Tensor gate = Linear(b_, x, "shared_expert_gate", s_.hidden, 1, false);
     const Tensor shared = Mlp(x, "shared_expert", s_.shared_intermediate);

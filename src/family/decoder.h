@@ -77,7 +77,8 @@ struct DecoderForm {
   bool rotated = true;            // queries and keys are, by position
   // Norms before the last projections of attention and of the MLP.
   const char *attention_norm = nullptr, *mlp_norm = nullptr;
-  bool shared_outside = false;  // the shared expert, in a module of the layer, shared_mlp
+  bool averaged_experts = false;  // the mean of routed and shared experts, not their sum
+  bool shared_outside = false;    // the shared expert, in a module of the layer, shared_mlp
   // Classes of layers, after the prefix, and the norms of those with a state if they differ.
   const char *layer = "DecoderLayer", *state_layer = "DecoderLayer";
   std::optional<LayerNorms> state_norms = {};

@@ -483,6 +483,42 @@ void RestOfAfmoe(const Config& config, DecoderShape* s) {
   for (int64_t i = 0; i < s->layers; ++i) s->has_experts.push_back(i >= dense);
 }
 
+// The first layers may be dense, with windows by a rule of their own. Layers with a window have
+// positions, and dense ones if all of them see everything.
+void ReadCohere2MoeLayers(const Config& config, DecoderShape* s) {
+  const int64_t dense = config.Integer("first_k_dense_replace", 0, 0);
+  const int64_t first = config.Size("prefix_dense_sliding_window_pattern", 1);
+  const int64_t rest = config.Size("sliding_window_pattern", 4);
+  const bool windows = !config.HasNull("sliding_window");
+  ReadWindows(config, windows ? config.Size("sliding_window", kWindow) : kWindow, s);
+  ReadMlpTypes(config, dense, s);
+  const bool listed = config.Has("layer_types");
+  for (int64_t i = 0; i < s->layers; ++i) {
+    int64_t& window = s->windows[static_cast<size_t>(i)];
+    const bool full = i < dense ? (i + 1) % first == 0 : (i - dense + 1) % rest == 0;
+    if (!listed && full) window = 0;
+    const auto at = static_cast<size_t>(i);
+    const bool is_dense = at < s->has_experts.size() && !s->has_experts[at];
+    s->unrotated.push_back(!(windows && window > 0) && !(is_dense && first == 1));
+  }
+  if (!windows) s->windows.clear();
+}
+
+void RestOfCohere2Moe(const Config& config, DecoderShape* s) {
+  if (config.Has("rms_norm_eps")) s->norm = NormKind::kRms, s->norm_type = nullptr;
+  ReadCohere2MoeLayers(config, s);
+  s->experts = {s->hidden, s->intermediate, config.Size("num_experts", 8),
+                config.Size("num_experts_per_tok", 2), config.Flag("norm_topk_prob", true)};
+  RequireExperts(config, *s);
+  s->shared_intermediate = s->intermediate * config.Integer("num_shared_experts", 0, 0);
+  const std::string joined = config.Text("shared_expert_combination_strategy", "average");
+  s->averaged_experts = joined == "average";
+  if (!s->averaged_experts && joined != "sum") {
+    config.Fault("shared_expert_combination_strategy", "should be average or sum");
+  }
+  s->intermediate = config.Size("prefix_dense_intermediate_size", s->intermediate);
+}
+
 void RestOfHyV3(const Config& config, DecoderShape* s) {
   const int64_t width = config.Size("moe_intermediate_size", 1536);
   s->experts = {s->hidden, width, config.Size("num_experts", 192),
@@ -693,6 +729,14 @@ constexpr DecoderFamily kDecoders[] = {
      .form = kCohere,
      .has_attention_bias = true,
      .rest = RotatedInWindows},
+    {.model_type = "cohere2_moe",
+     .prefix = "Cohere2Moe",
+     .sizes = {.vocab = 256000, .hidden = 8192, .intermediate = 22528, .layers = 40},
+     .heads = {.queries = 64, .dim = 128},
+     .tied = true,
+     .form = kCohere,
+     .has_attention_bias = true,
+     .rest = RestOfCohere2Moe},
     {.model_type = "cwm",
      .prefix = "Cwm",
      .sizes = {.vocab = 128256, .hidden = 6144, .intermediate = 21504, .layers = 64},
