@@ -51,11 +51,17 @@ class LayerBuilder {
   // Over the last dimension, with a weight of each feature, or of each head and feature: then
   // without a bias.
   Tensor NormOf(const Tensor& x, const char* name, const std::vector<int64_t>& weight) {
-    const bool rms = s_.norm == NormKind::kRms;
+    const bool plain_rms = s_.norm == NormKind::kPlainRms;
+    const bool rms = s_.norm == NormKind::kRms || plain_rms;
     const std::string type = s_.norm_type != nullptr ? absl::StrCat(s_.prefix, s_.norm_type)
                              : rms                   ? absl::StrCat(s_.prefix, "RMSNorm")
                                                      : "LayerNorm";
     const Scope scope(b_, name, type);
+    if (plain_rms) {
+      const Tensor mean = b_->Op("ReduceMean", {Mul(b_, x, x), b_->Ints({-1})});
+      const Tensor root = b_->Op("Sqrt", {Add(b_, mean, Factor(b_, 1e-6))});
+      return Mul(b_, x, b_->Op("Reciprocal", {root}));
+    }
     if (s_.norm == NormKind::kPlain) {
       return b_->Op("MeanVarianceNormalization", {x}, {{"axes", std::vector<int64_t>{-1}}});
     }
@@ -109,12 +115,16 @@ class LayerBuilder {
                                               {s_.head_dim, s_.head_dim}, -1);
       q = Reshape(b_, parts[0], {0, 0, q_width}), gate = Reshape(b_, parts[1], {0, 0, q_width});
     }
-    q = HeadNorm(q, s_.query_norm, s_.heads);
-    k = HeadNorm(k, s_.key_norm, s_.kv_heads);
+    const auto norm_heads = [&] {
+      q = HeadNorm(q, s_.query_norm, s_.heads);
+      k = HeadNorm(k, s_.key_norm, s_.kv_heads);
+    };
+    if (!s_.norms_rotated) norm_heads();
     if (s_.rotated && (s_.unrotated.empty() || !s_.unrotated[static_cast<size_t>(index)])) {
       q = Rotate(b_, q, angles_, s_.heads, s_.rotary_dim, s_.interleaved);
       k = Rotate(b_, k, angles_, s_.kv_heads, s_.rotary_dim, s_.interleaved);
     }
+    if (s_.norms_rotated) norm_heads();
     if (s_.scaled_queries) q = Mul(b_, q, Factor(b_, 1));
     AttentionShape shape = {s_.heads, s_.kv_heads, s_.head_dim, true};
     if (!s_.windows.empty()) shape.window = s_.windows[static_cast<size_t>(index)];
@@ -301,6 +311,7 @@ Tensor DecoderLayers(GraphBuilder* b, Tensor x, const Tensor& positions, const D
   TokenPath path;
   if (s.mix) path = PathOf(b, x, PastTokens(b, s));
   LayerBuilder layers(b, s, angles, path);
+  if (s.norm_first) x = layers.Norm(x, s.final_norm, s.hidden);
   for (int64_t i = 0; i < s.layers; ++i) {
     x = layers.Layer(x, i);
     if (s.after_layer) x = s.after_layer(x, i);

@@ -31,8 +31,8 @@ struct LayerNorms {
   const char* after_mlp = nullptr;
 };
 
-// kPlain: a LayerNorm without parameters.
-enum class NormKind { kRms, kLayer, kLayerWithoutBias, kPlain };
+// kPlain: a LayerNorm without parameters. kPlainRms: an RMS norm without.
+enum class NormKind { kRms, kLayer, kLayerWithoutBias, kPlain, kPlainRms };
 
 // The names of the module with the experts; `type` follows the prefix.
 struct ExpertNames {
@@ -53,6 +53,7 @@ struct DecoderForm {
   NormKind norm = NormKind::kRms;
   const char* norm_type = nullptr;  // its class, after the prefix; nullptr: RMSNorm, or LayerNorm
   bool head_norms = false;          // of queries and keys, over each head
+  bool norms_rotated = false;       // these take what is rotated, not what is projected
   bool norm_by_head = false;        // these have other weights for each head, and no bias
   bool width_norms = false;         // of queries and keys, over all heads at once
   const char *query_norm = "q_norm", *key_norm = "k_norm";
@@ -74,6 +75,7 @@ struct DecoderForm {
   const char *out = "o_proj", *gate = "gate_proj", *up = "up_proj", *down = "down_proj";
   const char *final_norm = "norm", *mlp_name = "mlp";
   bool normed_residuals = false;  // the residual is what the norm gives, times a number
+  bool norm_first = false;        // the last norm of the decoder stands before its layers as well
   bool rotated = true;            // queries and keys are, by position
   // Norms before the last projections of attention and of the MLP.
   const char *attention_norm = nullptr, *mlp_norm = nullptr;

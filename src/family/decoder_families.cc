@@ -239,6 +239,11 @@ double Cap(const Config& config, const char* key, double otherwise) {
   return config.Real(key, otherwise);
 }
 
+void RestOfNanoChat(const Config& config, DecoderShape* s) {
+  constexpr char kCap[] = "final_logit_softcapping";
+  if (!config.HasNull(kCap)) s->output_softcap = Cap(config, kCap, 15);
+}
+
 void RestOfGemma2(const Config& config, DecoderShape* s) {
   s->attention_softcap = Cap(config, "attn_logit_softcapping", 50);
   s->output_softcap = Cap(config, "final_logit_softcapping", 30);
@@ -1013,6 +1018,20 @@ constexpr DecoderFamily kDecoders[] = {
      .sizes = {.vocab = 32000, .hidden = 4096, .intermediate = 14336, .layers = 32},
      .heads = {.queries = 32, .keys = 8},
      .rest = RestOfMixtral},
+    {.model_type = "nanochat",
+     .prefix = "NanoChat",
+     .sizes = {.vocab = 50304, .hidden = 768, .intermediate = 8192, .layers = 12},
+     .heads = {.queries = 6},
+     .activation = "relu2",
+     .form = {.gated = false,
+              .norm = NormKind::kPlainRms,
+              .head_norms = true,
+              .norms_rotated = true,
+              .up = "fc1",
+              .down = "fc2",
+              .norm_first = true},
+     .has_attention_bias = true,
+     .rest = RestOfNanoChat},
     {.model_type = "nemotron",
      .prefix = "Nemotron",
      .sizes = {.vocab = 256000, .hidden = 6144, .intermediate = 24576, .layers = 32},
