@@ -122,6 +122,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/idefics3.cc
   src/family/image_blocks.cc
   src/family/internvl.cc
+  src/family/llama4.cc
   src/family/llava.cc
   src/family/mobilevit.cc
   src/family/modernbert.cc

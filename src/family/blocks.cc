@@ -87,6 +87,13 @@ Tensor RmsNorm(GraphBuilder* b, const Tensor& x, absl::string_view name, int64_t
   return b->Op("RMSNormalization", {x, b->Weight("weight", {width})});
 }
 
+// ONNX's operator has weights: one number for all features.
+Tensor PlainRmsNorm(GraphBuilder* b, const Tensor& x, absl::string_view name,
+                    absl::string_view type) {
+  const Scope scope(b, name, type);
+  return b->Op("RMSNormalization", {x, Factor(b, 1)});
+}
+
 Tensor LayerScale(GraphBuilder* b, const Tensor& x, absl::string_view name, int64_t width) {
   const Scope scope(b, name, "LayerScale");
   return Mul(b, x, b->Weight("gamma", {width}));

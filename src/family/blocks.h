@@ -26,6 +26,9 @@ Tensor LayerNorm(GraphBuilder* b, const Tensor& x, absl::string_view name, int64
                  bool bias = true);
 Tensor RmsNorm(GraphBuilder* b, const Tensor& x, absl::string_view name, int64_t width,
                absl::string_view type);
+// The same without weights.
+Tensor PlainRmsNorm(GraphBuilder* b, const Tensor& x, absl::string_view name,
+                    absl::string_view type);
 // A learned factor for each feature, in a module of this name.
 Tensor LayerScale(GraphBuilder* b, const Tensor& x, absl::string_view name, int64_t width);
 // Rows of a table, which is given back in *table for an output layer that shares it.

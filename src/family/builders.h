@@ -51,6 +51,8 @@ absl::StatusOr<std::string> BuildXlmRoberta(const Config& config);
 absl::StatusOr<std::string> BuildVit(const Config& config);
 absl::StatusOr<std::string> BuildGpt2(const Config& config);
 absl::StatusOr<std::string> BuildInternVl(const Config& config);
+absl::StatusOr<std::string> BuildLlama4(const Config& config);
+absl::StatusOr<std::string> BuildLlama4VisionModel(const Config& config);
 absl::StatusOr<std::string> BuildLlava(const Config& config);
 absl::StatusOr<std::string> BuildLlavaNext(const Config& config);
 absl::StatusOr<std::string> BuildMistral3(const Config& config);

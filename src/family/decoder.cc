@@ -16,8 +16,8 @@ namespace {
 
 class LayerBuilder {
  public:
-  LayerBuilder(GraphBuilder* b, const DecoderShape& shape, Rotation angles)
-      : b_(b), s_(shape), angles_(angles) {}
+  LayerBuilder(GraphBuilder* b, const DecoderShape& shape, const Tensor& positions, Rotation angles)
+      : b_(b), s_(shape), positions_(positions), angles_(angles) {}
 
   Tensor Layer(Tensor x, int64_t index) {
     const Scope layer(b_, absl::StrCat("layers.", index), absl::StrCat(s_.prefix, "DecoderLayer"));
@@ -59,7 +59,7 @@ class LayerBuilder {
 
   Tensor MlpOrExperts(const Tensor& x, int64_t index) {
     const bool experts = !s_.has_experts.empty() && s_.has_experts[static_cast<size_t>(index)];
-    return experts ? Experts(x) : Mlp(x, "mlp", s_.intermediate);
+    return experts ? Experts(x) : Mlp(x, s_.mlp_name, s_.intermediate);
   }
 
   Tensor Residual(const Tensor& x, const Tensor& y) {
@@ -74,6 +74,25 @@ class LayerBuilder {
     const Tensor y = s_.norm_by_head ? NormOf(split, name, {heads, s_.head_dim})
                                      : Norm(split, name, s_.head_dim);
     return Reshape(b_, y, {0, 0, heads * s_.head_dim});
+  }
+
+  Tensor RotatedNorm(const Tensor& x, int64_t heads) {
+    if (s_.rotated_norm == nullptr) return x;
+    const Tensor split = Reshape(b_, x, {0, 0, heads, s_.head_dim});
+    const Tensor y = PlainRmsNorm(b_, split, s_.rotated_norm, absl::StrCat(s_.prefix, "L2Norm"));
+    return Reshape(b_, y, {0, 0, heads * s_.head_dim});
+  }
+
+  // 1 + a log(1 + floor((position + 1) / c)): [batch, seq, 1].
+  Tensor Temperatures() {
+    const Attrs to_float = {{"to", static_cast<int64_t>(DType::kFloat32)}};
+    const Tensor one = b_->Floats({1}), factor = b_->Floats({1});
+    Tensor x = Add(b_, b_->Op("Cast", {positions_}, to_float), one);
+    x = b_->Op("Floor", {b_->Op("Div", {x, factor})});
+    x = Add(b_, Mul(b_, b_->Op("Log", {Add(b_, x, one)}), factor), one);
+    x = b_->Op("Unsqueeze", {x, b_->Ints({-1})});
+    if (b_->dtype() == DType::kFloat32) return x;
+    return b_->Op("Cast", {x}, {{"to", static_cast<int64_t>(b_->dtype())}});
   }
 
   Tensor Grouped(const Tensor& x, int64_t index) {
@@ -91,8 +110,11 @@ class LayerBuilder {
     q = HeadNorm(q, s_.query_norm, s_.heads);
     k = HeadNorm(k, s_.key_norm, s_.kv_heads);
     if (s_.unrotated.empty() || !s_.unrotated[static_cast<size_t>(index)]) {
-      q = Rotate(b_, q, angles_, s_.heads, s_.rotary_dim, s_.interleaved);
-      k = Rotate(b_, k, angles_, s_.kv_heads, s_.rotary_dim, s_.interleaved);
+      q = RotatedNorm(Rotate(b_, q, angles_, s_.heads, s_.rotary_dim, s_.interleaved), s_.heads);
+      k = RotatedNorm(Rotate(b_, k, angles_, s_.kv_heads, s_.rotary_dim, s_.interleaved),
+                      s_.kv_heads);
+    } else if (s_.tempered_queries) {
+      q = Mul(b_, q, Temperatures());
     }
     if (s_.scaled_queries) q = Mul(b_, q, Factor(b_, 1));
     AttentionShape shape = {s_.heads, s_.kv_heads, s_.head_dim, true};
@@ -188,7 +210,9 @@ class LayerBuilder {
     const Scope scope(b_, names.block, absl::StrCat(s_.prefix, names.type));
     Tensor scores;
     {
-      const Scope gate(b_, names.router, absl::StrCat(s_.prefix, names.router_type));
+      const Scope gate(b_, names.router,
+                       names.router_class != nullptr ? names.router_class
+                                                     : absl::StrCat(s_.prefix, names.router_type));
       const int64_t experts = s_.experts.experts;
       const Tensor tokens = Reshape(b_, x, {-1, s_.hidden});
       scores = names.inner != nullptr
@@ -211,6 +235,7 @@ class LayerBuilder {
 
   GraphBuilder* b_;
   const DecoderShape& s_;
+  const Tensor positions_;
   const Rotation angles_;
 };
 
@@ -232,7 +257,7 @@ Tensor DecoderLayers(GraphBuilder* b, Tensor x, const Tensor& positions, const D
     angles = {Sections(b, angles.cos, s.rotary_sections),
               Sections(b, angles.sin, s.rotary_sections)};
   }
-  LayerBuilder layers(b, s, angles);
+  LayerBuilder layers(b, s, positions, angles);
   for (int64_t i = 0; i < s.layers; ++i) {
     x = layers.Layer(x, i);
     if (s.after_layer) x = s.after_layer(x, i);
@@ -241,7 +266,7 @@ Tensor DecoderLayers(GraphBuilder* b, Tensor x, const Tensor& positions, const D
 }
 
 LanguageModel LanguageModelOf(const DecoderShape& s) {
-  return {.with_head = absl::StrCat(s.prefix, "ForCausalLM"),
+  return {.with_head = s.with_head != nullptr ? s.with_head : absl::StrCat(s.prefix, "ForCausalLM"),
           .without_head = s.ModelClass(),
           .vocab = s.vocab,
           .hidden = s.hidden,

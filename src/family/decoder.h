@@ -37,6 +37,7 @@ enum class NormKind { kRms, kLayer, kLayerWithoutBias, kPlain };
 struct ExpertNames {
   const char *block = "mlp", *type = "SparseMoeBlock", *router = "gate";
   const char* router_type = "TopKRouter";  // after the prefix
+  const char* router_class = nullptr;      // the whole name, if it has another prefix
   const char* inner = nullptr;             // a linear layer in the router
   const char* shared = "shared_experts";
 };
@@ -66,8 +67,13 @@ struct DecoderForm {
   bool corrected_scores = false;     // a learned number for each expert helps to choose
   bool gated_shared_expert = false;  // by a sigmoid for each token
   const char* mlp = nullptr;         // its class, if it is not the prefix and MLP
+  const char* with_head = nullptr;   // the class, if it is not the prefix and ForCausalLM
+  // A norm of queries and keys without weights, after their rotation, of this name.
+  const char* rotated_norm = nullptr;
+  bool tempered_queries = false;  // times a number by position, in layers without positions
   // Names of other modules.
   const char *out = "o_proj", *up = "up_proj", *down = "down_proj", *final_norm = "norm";
+  const char* mlp_name = "mlp";
 };
 
 struct DecoderShape : DecoderForm {

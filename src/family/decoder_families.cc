@@ -58,14 +58,14 @@ void ReadLatent(const Config& config, const LatentAttention& otherwise, DecoderS
 // ---- windows
 
 constexpr int64_t kWindow = 4096;
+constexpr int64_t kLeastWindow = 3;  // a smaller one keeps a past of 1 or 0, which has no formula
 
 // The layers with a window: "layer_types", or sliding_window for all.
 void ReadWindows(const Config& config, int64_t window, DecoderShape* s) {
-  constexpr int64_t kLeast = 3;  // a smaller one keeps a past of 1 or 0, which has no formula
   const auto layers = static_cast<size_t>(s->layers);
-  if (window < kLeast) {
+  if (window < kLeastWindow) {
     config.Fault("sliding_window",
-                 absl::StrCat("is ", window, ": known are ", kLeast, " and more"));
+                 absl::StrCat("is ", window, ": known are ", kLeastWindow, " and more"));
   }
   s->windows.assign(layers, window);
   const std::optional<std::vector<std::string>> types = config.Texts("layer_types");
@@ -315,6 +315,76 @@ void ReadExperts(const Config& config, int64_t width, int64_t experts, int64_t t
   s->experts = {s->hidden, width, config.SizeOfAny(kExperts, experts),
                 config.Size("num_experts_per_tok", top_k), config.Flag("norm_topk_prob", false)};
   RequireExperts(config, *s);
+}
+
+// ---- Llama 4
+
+// Chunks of tokens see themselves alone, in the layers with positions. A cache keeps as much of a
+// chunk as of a window, and the products are those of a window.
+void ReadChunks(const Config& config, DecoderShape* s) {
+  const auto layers = static_cast<size_t>(s->layers);
+  const std::optional<std::vector<std::string>> types = config.Texts("layer_types");
+  if (types && types->size() != layers) {
+    return config.Fault("layer_types",
+                        absl::StrCat("has ", types->size(), " entries for ", layers, " layers"));
+  }
+  constexpr char kChunk[] = "attention_chunk_size";
+  const int64_t chunk = config.HasNull(kChunk) ? 0 : config.Size(kChunk, 8192);
+  for (size_t i = 0; i < layers; ++i) {
+    const bool chunked = types ? (*types)[i] == "chunked_attention" : !s->unrotated[i];
+    if (types && !chunked && (*types)[i] != "full_attention") {
+      return config.Fault("layer_types", "knows full_attention and chunked_attention");
+    }
+    if (types && chunked && chunk == 0) return config.Fault(kChunk, "is missing");
+    if (chunked && chunk > 0 && chunk < kLeastWindow) {
+      return config.Fault(kChunk,
+                          absl::StrCat("is ", chunk, ": known are ", kLeastWindow, " and more"));
+    }
+    s->windows.push_back(chunked ? chunk : 0);
+  }
+}
+
+// transformers runs all experts on all tokens, and those that a token is not routed to on zeros. As
+// in the other mixtures, a token costs the experts that it is routed to.
+void ReadLlama4Experts(const Config& config, DecoderShape* s) {
+  s->experts = {s->hidden, s->intermediate, config.Size("num_local_experts", 16),
+                config.Size("num_experts_per_tok", 1), /*normalize=*/false};
+  RequireExperts(config, *s);
+  if (s->experts.top_k < s->experts.experts) {
+    config.notes().ignored.push_back(
+        absl::StrCat("a token costs ", s->experts.top_k, " of ", s->experts.experts,
+                     " experts, and the shared one; transformers runs all of them on each token"));
+  }
+  s->shared_intermediate = s->intermediate;
+  s->intermediate = config.Size("intermediate_size_mlp", 16384);
+  s->has_experts.assign(static_cast<size_t>(s->layers), false);
+  if (config.Has("moe_layers")) {
+    for (const int64_t i : config.Indices("moe_layers")) {
+      if (i < s->layers) s->has_experts[static_cast<size_t>(i)] = true;
+    }
+    return;
+  }
+  const int64_t step = config.Size("interleave_moe_layer_step", 1);
+  for (int64_t i = 0; i < s->layers; ++i) {
+    s->has_experts[static_cast<size_t>(i)] = (i + 1) % step == 0;
+  }
+}
+
+void RestOfLlama4(const Config& config, DecoderShape* s) {
+  const std::vector<int64_t> rotated = config.Indices("no_rope_layers");
+  const int64_t interval = config.Size("no_rope_layer_interval", 4);
+  if (!rotated.empty() && rotated.size() < static_cast<size_t>(s->layers)) {
+    return config.Fault("no_rope_layers", absl::StrCat("has ", rotated.size(), " entries for ",
+                                                       s->layers, " layers"));
+  }
+  for (int64_t i = 0; i < s->layers; ++i) {
+    s->unrotated.push_back(rotated.empty() ? (i + 1) % interval == 0
+                                           : rotated[static_cast<size_t>(i)] == 0);
+  }
+  if (config.Flag("use_qk_norm", true)) s->rotated_norm = "qk_norm";
+  s->tempered_queries = config.Flag("attn_temperature_tuning", true);
+  ReadChunks(config, s);
+  ReadLlama4Experts(config, s);
 }
 
 void RestOfOlmoe(const Config& config, DecoderShape* s) {
@@ -666,6 +736,20 @@ constexpr DecoderFamily kDecoders[] = {
      .heads = {.queries = 32},
      .has_attention_bias = true,
      .has_mlp_bias = true},
+    {.model_type = "llama4_text",
+     .prefix = "Llama4Text",
+     .sizes = {.vocab = 202048, .hidden = 5120, .intermediate = 8192, .layers = 48},
+     .heads = {.queries = 40, .keys = 8, .dim = 128},
+     .form = {.interleaved = true,
+              .expert_names = {.block = "feed_forward",
+                               .type = "Moe",
+                               .router = "router",
+                               .router_class = "Llama4Router",
+                               .shared = "shared_expert"},
+              .with_head = "Llama4ForCausalLM",
+              .mlp_name = "feed_forward"},
+     .has_attention_bias = true,
+     .rest = RestOfLlama4},
     {.model_type = "minimax_m2",
      .prefix = "MiniMaxM2",
      .sizes = {.vocab = 200064, .hidden = 3072, .intermediate = 1536, .layers = 62},

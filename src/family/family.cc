@@ -77,6 +77,8 @@ constexpr Family kFamilies[] = {
     {"hubert", BuildHubert},
     {"idefics3", BuildIdefics3, true, true},
     {"internvl", BuildInternVl, true, true},
+    {"llama4", BuildLlama4, true, true},
+    {"llama4_vision_model", BuildLlama4VisionModel},
     {"llava", BuildLlava, true, true},
     {"llava_next", BuildLlavaNext, true, true},
     {"mistral3", BuildMistral3, true, true},

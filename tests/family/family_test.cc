@@ -46,7 +46,8 @@ const std::map<std::string, Json>& Models() {
   static const auto& models = *new std::map<std::string, Json>([] {
     std::map<std::string, Json> all;
     for (const char* file : {"truth.json", "more.json", "drawn.json", "open_clip.json",
-                             "vision.json", "image_models.json", "text_models.json"}) {
+                             "vision.json", "image_models.json", "text_models.json",
+                             "frontier_models.json"}) {
       const Json read = ReadTruth(file);
       for (const auto& [name, model] : read.items()) all[name] = model;
     }
@@ -557,7 +558,7 @@ TEST(FamilyTest, StepsAndCachesOfDrawnDecodersAreThoseOfTheReference) {
       ++steps;
     }
   }
-  EXPECT_EQ(steps, 44 * 3 * 5 + 59);  // drawn.json and text_models.json
+  EXPECT_EQ(steps, 44 * 3 * 5 + 59 + 6);  // drawn.json, text_models.json, frontier_models.json
 }
 
 TEST(FamilyTest, TheDecodersLengthIsTheTextsWhereOnlyThatIsSet) {

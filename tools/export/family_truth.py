@@ -8,7 +8,9 @@ flops and the modules of its first layers, each model its parameters; what a fil
 model_types.py runs them: on the device meta, or, if they read values, on the CPU; with eager attention and without a cache, on the
 inputs of from_config(), at the sizes of dims. A point with "past" is a step of decoding behind so many tokens, on the CPU if the class
 reads values, and gets "cache_bytes" behind it. A point with "tiles" has a text of "seq" tokens behind those of so many tiles.
+Llama 4 runs all experts on all tokens: here its experts run as many rows as tokens are routed to them.
 """
+import contextlib
 import copy
 import json
 import os
@@ -52,12 +54,40 @@ def step_of(cls, config, dims):
         return step_after(on_cpu(cls, config), dims, "cpu")
 
 
+@contextlib.contextmanager
+def routed_experts():
+    from transformers.models.llama4 import modeling_llama4 as llama4
+
+    def routed(self, hidden_states, every=llama4.Llama4TextExperts.forward):
+        if self.top_k == self.num_experts:
+            return every(self, hidden_states)
+        rows = hidden_states.shape[0] // self.num_experts * self.top_k
+        gate, up = torch.mm(hidden_states[:rows], self.gate_up_proj[0]).chunk(2, dim=-1)
+        out = torch.mm(up * self.act_fn(gate), self.down_proj[0])
+        return torch.cat([out, torch.zeros_like(hidden_states[rows:])])
+
+    def init(self, config, first=llama4.Llama4TextExperts.__init__):
+        first(self, config)
+        self.top_k = config.num_experts_per_tok
+
+    before = llama4.Llama4TextExperts.forward, llama4.Llama4TextExperts.__init__
+    llama4.Llama4TextExperts.forward, llama4.Llama4TextExperts.__init__ = routed, init
+    llama4.MoeCausalLMOutputWithPast.image_outputs = None  # without it the class fails at its last line
+    try:
+        yield
+    finally:
+        llama4.Llama4TextExperts.forward, llama4.Llama4TextExperts.__init__ = before
+
+
 def counter_of_tiles(module, dims):
     """Of tiles of images and a text behind their tokens, on the CPU: classes leave out tiles that are black."""
     config, vision = module.config, module.config.vision_config
-    tokens = dims["tiles"] * (vision.image_size // vision.patch_size // config.scale_factor) ** 2
+    merge = config.scale_factor if hasattr(config, "scale_factor") else round(1 / vision.pixel_shuffle_ratio)
+    tokens = dims["tiles"] * (vision.image_size // vision.patch_size // merge) ** 2
     ids = torch.cat([torch.full((dims["batch"], tokens), config.image_token_id), torch.ones(dims["batch"], dims["seq"], dtype=torch.long)], 1)
     pixels = torch.ones(dims["batch"], dims["tiles"], vision.num_channels, vision.image_size, vision.image_size)
+    if config.model_type == "llama4":
+        pixels = pixels.flatten(0, 1)
     counter = FlopCounterMode(display=False, depth=8)
     with torch.no_grad(), counter:
         module(input_ids=ids, pixel_values=pixels, use_cache=False)
@@ -96,7 +126,8 @@ def main():
             cases = json.load(file)["models"]
         models = {}
         for name, case in cases.items():
-            points = [point_of(case["config"], point["dims"]) for point in case["points"]]
+            with routed_experts():
+                points = [point_of(case["config"], point["dims"]) for point in case["points"]]
             parameters = sum(p.numel() for p in build(*class_and_config(case["config"])).parameters())
             models[name] = {"config": case["config"], "parameters": parameters, "points": points}
             print(name, models[name]["parameters"], [point["flops"] for point in points], flush=True)
