@@ -124,6 +124,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/internvl.cc
   src/family/llama4.cc
   src/family/llava.cc
+  src/family/mllama.cc
   src/family/mobilevit.cc
   src/family/modernbert.cc
   src/family/mpnet.cc

@@ -24,6 +24,8 @@ import torch
 import transformers
 from model_types import executed, on_cpu
 from onnxflops._config import build
+from onnxflops._torch import _make_fake
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import DynamicCache
 
@@ -94,6 +96,36 @@ def counter_of_tiles(module, dims):
     return counter
 
 
+def counter_of_image(module, dims):
+    """Of an image of Pixtral's tower, which puts all images into one row: so there is one."""
+    vision = module.config
+    pixels = torch.ones(dims["batch"], vision.num_channels, dims["image_height"], dims["image_width"])
+    sizes = torch.tensor([[dims["image_height"], dims["image_width"]]] * dims["batch"])
+    counter = FlopCounterMode(display=False, depth=8)
+    with torch.no_grad(), counter:
+        module(pixel_values=pixels, image_sizes=sizes)
+    return counter
+
+
+def counter_of_seen(module, dims):
+    """Of a text whose tokens look at an image, and the image: Llama 3.2."""
+    vision, batch, seq = module.config.vision_config, dims["batch"], dims["seq"]
+    tiles = vision.max_num_tiles
+    _make_fake(module)
+    mode = FakeTensorMode(allow_non_fake_inputs=True)
+    inputs = {
+        "input_ids": torch.ones(batch, seq, dtype=torch.long),
+        "pixel_values": torch.ones(batch, 1, tiles, vision.num_channels, vision.image_size, vision.image_size),
+        "aspect_ratio_ids": torch.ones(batch, 1, dtype=torch.long),
+        "aspect_ratio_mask": torch.ones(batch, 1, tiles, dtype=torch.long),
+        "cross_attention_mask": torch.ones(batch, seq, 1, tiles, dtype=torch.long),
+    }
+    counter = FlopCounterMode(display=False, depth=8)
+    with mode, torch.no_grad(), counter:
+        module(**inputs, use_cache=False)
+    return counter
+
+
 def bytes_of(cache):
     """Keys, values and states of convolutions."""
     parts = ("keys", "values", "conv_states", "recurrent_states")
@@ -109,6 +141,10 @@ def point_of(document, dims):
         more["cache_bytes"] = bytes_of(cache)
     elif "tiles" in dims:
         counter = counter_of_tiles(on_cpu(cls, config), dims)
+    elif "image_height" in dims:
+        counter = counter_of_image(on_cpu(cls, config), dims)
+    elif config.model_type == "mllama":
+        counter = counter_of_seen(build(cls, config), dims)
     else:
         counter = executed(cls, config, dims, macs=0)
     root = cls.__name__
