@@ -107,6 +107,18 @@ struct AttentionShape {
 Tensor Attention(GraphBuilder* b, const Tensor& q, const Tensor& k, const Tensor& v,
                  const AttentionShape& shape, const Tensor& mask = "");
 
+// The same with the keys and values that it sees, those of its cache and the new ones: [batch,
+// kv_heads, n, dim]. `shape` has a cache.
+struct Attended {
+  Tensor y, keys, values;
+};
+Attended AttentionWithCache(GraphBuilder* b, const Tensor& q, const Tensor& k, const Tensor& v,
+                            const AttentionShape& shape, const Tensor& mask = "");
+// Causal attention of q, [batch, heads, n, dim], whose queries are the last of the keys' positions:
+// [batch, n, heads * value_dim].
+Tensor AttendFromEnd(GraphBuilder* b, const Tensor& q, const Tensor& keys, const Tensor& values,
+                     const AttentionShape& shape, const Tensor& mask = "");
+
 // Softmax(q k') v of [batch, n, heads * head_dim], with an encoder's keys and values of `length`
 // from the cache of a layer: past_key_values.N.encoder.key.
 Tensor EncoderAttention(GraphBuilder* b, const Tensor& q, int64_t layer,
@@ -142,6 +154,8 @@ struct ExpertShape {
   bool normalize;
   bool biased = false;
   bool clamped = false;  // both halves, and the gate is G sigmoid(alpha G) (L + 1)
+  bool limited = false;  // both halves are clamped
+  bool gelu = false;     // instead of silu
 };
 // The top_k of the experts for each token, by scores of a router [tokens, experts], in a module
 // "experts"; x of [batch, seq, hidden].

@@ -147,10 +147,12 @@ class LayerBuilder {
   Tensor Latent(const Tensor& x, int64_t index) {
     const LatentAttention& m = *s_.latent;
     const int64_t qk_dim = m.nope_dim + m.rope_dim, bias = s_.qkv_bias;
-    Tensor q = x;
+    Tensor q, mask;
     if (m.q_rank > 0) {
-      q = Norm(Linear(b_, x, "q_a_proj", s_.hidden, m.q_rank, bias), "q_a_layernorm", m.q_rank);
-      q = Linear(b_, q, "q_b_proj", m.q_rank, s_.heads * qk_dim, false);
+      const Tensor latent =
+          Norm(Linear(b_, x, "q_a_proj", s_.hidden, m.q_rank, bias), "q_a_layernorm", m.q_rank);
+      q = Linear(b_, latent, "q_b_proj", m.q_rank, s_.heads * qk_dim, false);
+      if (s_.indexer) mask = ChosenTokens(x, latent, index);
     } else {
       q = Linear(b_, x, "q_proj", s_.hidden, s_.heads * qk_dim, false);
     }
@@ -170,19 +172,49 @@ class LayerBuilder {
     kv = ByHead(kv, s_.heads, m.nope_dim + m.value_dim);
     const std::vector<Tensor> parts = Split(b_, kv, {m.nope_dim, m.value_dim}, -1);
     const Tensor heads = b_->Op("Expand", {all_rope, b_->Ints({1, s_.heads, 1, 1})});
-    return Attend(q, Concat(b_, {parts[0], heads}, -1), parts[1]);
+    return Attend(q, Concat(b_, {parts[0], heads}, -1), parts[1], mask);
   }
 
-  // The queries are the last positions. With a past there are more keys, so the operator is given
-  // their number.
-  Tensor Attend(const Tensor& q, const Tensor& k, const Tensor& v) {
-    const Tensor batch = b_->Op("Shape", {k}, {{"start", int64_t{0}}, {"end", int64_t{1}}});
-    const Tensor total = b_->Op("Shape", {k}, {{"start", int64_t{2}}, {"end", int64_t{3}}});
-    const Tensor ends = b_->Op("Expand", {total, batch});
-    Tensor y = b_->Op("Attention", {q, k, v, "", "", "", ends}, {{"is_causal", int64_t{1}}});
-    const int64_t width = s_.heads * s_.latent->value_dim;
-    y = Reshape(b_, Transpose(b_, y, {0, 2, 1, 3}), {0, 0, width});
-    return Linear(b_, y, "o_proj", width, s_.hidden, s_.qkv_bias);
+  Tensor Attend(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) {
+    AttentionShape shape = {s_.heads, s_.heads, s_.latent->nope_dim + s_.latent->rope_dim, true};
+    shape.value_dim = s_.latent->value_dim;
+    const Tensor y = AttendFromEnd(b_, q, k, v, shape, mask);
+    return Linear(b_, y, "o_proj", s_.heads * shape.value_dim, s_.hidden, s_.qkv_bias);
+  }
+
+  // 0 for the tokens that a query sees, and less for others: [batch, 1, seq, past + seq].
+  Tensor ChosenTokens(const Tensor& x, const Tensor& q_latent, int64_t index) {
+    const Scope scope(b_, "indexer", absl::StrCat(s_.prefix, "Indexer"));
+    const TokenIndexer& t = *s_.indexer;
+    const int64_t width = t.heads * t.head_dim, rope = s_.latent->rope_dim;
+    Tensor q = Linear(b_, q_latent, "wq_b", s_.latent->q_rank, width, false);
+    Tensor k =
+        LayerNorm(b_, Linear(b_, x, "wk", s_.hidden, t.head_dim, false), "k_norm", t.head_dim);
+    q = Reshape(b_, Rotate(b_, q, angles_, t.heads, rope), {0, 0, t.heads, t.head_dim});
+    k = Rotate(b_, k, angles_, 1, rope);
+    k = AfterPast(b_->Op("Unsqueeze", {k, b_->Ints({1})}), index, "indexer_key", t.head_dim);
+    const Tensor weights =
+        Mul(b_, Linear(b_, x, "weights_proj", s_.hidden, t.heads, false), Factor(b_, 1));
+    // [batch, seq, heads, past + seq], and a sum of the heads.
+    Tensor scores = b_->Op("MatMul", {q, Transpose(b_, k, {0, 1, 3, 2})});
+    scores = b_->Op("Relu", {Mul(b_, scores, Factor(b_, 1))});
+    scores = b_->Op("MatMul", {b_->Op("Unsqueeze", {weights, b_->Ints({2})}), scores});
+    return MaskOfLargest(b_->Op("Squeeze", {scores, b_->Ints({2})}));
+  }
+
+  // Of scores [batch, seq, past + seq].
+  Tensor MaskOfLargest(const Tensor& scores) {
+    const Tensor total = SizeOf(b_, scores, 2);
+    const Tensor last = b_->Op("Unsqueeze", {positions_, b_->Ints({2})});
+    const Tensor later = b_->Op("Greater", {Positions(b_, scores, 2), last});
+    const Tensor none = Factor(b_, -1), chosen = Factor(b_, 0);
+    const Tensor causal = b_->Op("Where", {later, none, scores});
+    const Tensor count = b_->Op("Min", {b_->Ints({s_.indexer->top_k}), total});
+    const Tensor at = b_->Ops("TopK", {causal, count}, {"", ""})[1];
+    const Tensor mask = b_->Op("Expand", {none, b_->Op("Shape", {scores})});
+    const Tensor zeros = b_->Op("Expand", {chosen, b_->Op("Shape", {at})});
+    const Tensor y = b_->Op("ScatterElements", {mask, at, zeros}, {{"axis", int64_t{2}}});
+    return b_->Op("Unsqueeze", {y, b_->Ints({1})});
   }
 
   Tensor Mlp(const Tensor& x, const char* name, int64_t intermediate) {

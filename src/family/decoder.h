@@ -22,6 +22,12 @@ struct LatentAttention {
   int64_t kv_rank = 0, nope_dim = 0, rope_dim = 0, value_dim = 0;
 };
 
+// Chooses the tokens that a query sees, by scores of its own heads (DeepSeek V3.2). transformers'
+// attention has all tokens, and masks what is not chosen.
+struct TokenIndexer {
+  int64_t heads = 0, head_dim = 0, top_k = 0;
+};
+
 // The norms of a layer by their names; nullptr where there is none.
 struct LayerNorms {
   const char* before_attention = "input_layernorm";
@@ -87,6 +93,7 @@ struct DecoderShape : DecoderForm {
   std::vector<int64_t> windows;  // by layer; 0: all
   std::vector<bool> unrotated;   // by layer: without positions; empty: none
   std::optional<LatentAttention> latent;
+  std::optional<TokenIndexer> indexer;  // of latent attention
   // Mixtures of experts, by layer; a layer without one has an MLP.
   std::vector<bool> has_experts;
   ExpertShape experts = {};

@@ -456,6 +456,38 @@ void RestOfDeepseekV3(const Config& config, DecoderShape* s) {
   ReadDeepseekLayers(config, kDefaults, s);
 }
 
+// The layers with experts are listed, or are all but the first `dense`.
+void ReadMlpTypes(const Config& config, int64_t dense, DecoderShape* s) {
+  const std::optional<std::vector<std::string>> types = config.Texts("mlp_layer_types");
+  const auto layers = static_cast<size_t>(s->layers);
+  if (types && types->size() != layers) {
+    return config.Fault("mlp_layer_types",
+                        absl::StrCat("has ", types->size(), " entries for ", layers, " layers"));
+  }
+  for (size_t i = 0; i < layers; ++i) {
+    const bool sparse = types ? (*types)[i] == "sparse" : static_cast<int64_t>(i) >= dense;
+    if (types && !sparse && (*types)[i] != "dense") {
+      return config.Fault("mlp_layer_types", "knows dense and sparse");
+    }
+    s->has_experts.push_back(sparse);
+  }
+}
+
+void RestOfDeepseekV32(const Config& config, DecoderShape* s) {
+  constexpr DeepseekExperts kDefaults = {
+      .experts = 256, .shared = 1, .width = 2048, .dense_layers = 3, .normalize = true};
+  ReadDeepseekExperts(config, kDefaults, s);
+  const int64_t dense = config.Integer("first_k_dense_replace", kDefaults.dense_layers, 0);
+  ReadMlpTypes(config, dense, s);
+  s->indexer = {config.Size("index_n_heads", 64), config.Size("index_head_dim", 128),
+                config.Size("index_topk", 2048)};
+  if (s->latent->q_rank == 0) config.Fault("q_lora_rank", "is null, and the indexer needs it");
+  if (s->indexer->head_dim < s->latent->rope_dim) {
+    config.Fault("index_head_dim",
+                 absl::StrCat("is ", s->indexer->head_dim, ", less than qk_rope_head_dim"));
+  }
+}
+
 void RestOfDots1(const Config& config, DecoderShape* s) {
   for (const char* key : {"n_routed_experts", "n_shared_experts", "num_experts_per_tok"}) {
     if (!config.Has(key)) config.Fault(key, "is missing");
@@ -490,22 +522,9 @@ void RestOfHunYuanMoe(const Config& config, DecoderShape* s) {
                absl::StrCat("is ", s->experts.top_k, " of ", s->experts.experts, " experts"));
 }
 
-// The layers are listed, or all but the first have experts.
 void RestOfGlm4MoeLite(const Config& config, DecoderShape* s) {
   ReadDeepseekExperts(config, {.experts = 64, .shared = 1, .width = 1536, .normalize = true}, s);
-  const std::optional<std::vector<std::string>> types = config.Texts("mlp_layer_types");
-  const auto layers = static_cast<size_t>(s->layers);
-  if (types && types->size() != layers) {
-    return config.Fault("mlp_layer_types",
-                        absl::StrCat("has ", types->size(), " entries for ", layers, " layers"));
-  }
-  for (size_t i = 0; i < layers; ++i) {
-    const bool sparse = types ? (*types)[i] == "sparse" : i > 0;
-    if (types && !sparse && (*types)[i] != "dense") {
-      return config.Fault("mlp_layer_types", "knows dense and sparse");
-    }
-    s->has_experts.push_back(sparse);
-  }
+  ReadMlpTypes(config, 1, s);
 }
 
 // ---- the table
@@ -589,6 +608,14 @@ constexpr DecoderFamily kDecoders[] = {
      .has_attention_bias = true,
      .latent = kDeepseekLatent,
      .rest = RestOfDeepseekV3},
+    {.model_type = "deepseek_v32",
+     .prefix = "DeepseekV32",
+     .sizes = {.vocab = 129280, .hidden = 7168, .intermediate = 18432, .layers = 61},
+     .heads = {.queries = 128, .keys = 128},
+     .form = {.expert_names = {.type = "MoE", .router_type = "TopkRouter"}},
+     .has_attention_bias = true,
+     .latent = kDeepseekLatent,
+     .rest = RestOfDeepseekV32},
     {.model_type = "dots1",
      .prefix = "Dots1",
      .sizes = {.vocab = 152064, .hidden = 4608, .intermediate = 10944, .layers = 62},

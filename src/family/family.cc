@@ -127,6 +127,8 @@ constexpr OtherName kOtherNames[] = {
     {"convnextv2", "num_hidden_layers", "num_stages"},
     {"deepseek_v2", "num_experts", "n_routed_experts"},
     {"deepseek_v3", "num_local_experts", "n_routed_experts"},
+    {"deepseek_v32", "num_experts", "n_routed_experts"},
+    {"deepseek_v32", "num_local_experts", "n_routed_experts"},
     {"detr", "hidden_size", "d_model"},
     {"detr", "num_attention_heads", "encoder_attention_heads"},
     {"detr", "num_hidden_layers", "encoder_layers"},

@@ -128,7 +128,7 @@ def counter_of_seen(module, dims):
 
 def bytes_of(cache):
     """Keys, values and states of convolutions."""
-    parts = ("keys", "values", "conv_states", "recurrent_states")
+    parts = ("keys", "values", "indexer_keys", "conv_states", "recurrent_states")
     tensors = [getattr(layer, part, None) for layer in cache.layers for part in parts]
     return sum(tensor.numel() * tensor.element_size() for tensor in tensors if tensor is not None)
 
