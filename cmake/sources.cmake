@@ -115,6 +115,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/electra.cc
   src/family/family.cc
   src/family/fused_decoder.cc
+  src/family/gemma3n.cc
   src/family/gpt2.cc
   src/family/gptj.cc
   src/family/graph_builder.cc

@@ -27,6 +27,8 @@ absl::StatusOr<std::string> BuildDistilbert(const Config& config);
 absl::StatusOr<std::string> BuildDpt(const Config& config);
 absl::StatusOr<std::string> BuildFalcon(const Config& config);
 absl::StatusOr<std::string> BuildGemma3(const Config& config);
+absl::StatusOr<std::string> BuildGemma3nText(const Config& config);
+absl::StatusOr<std::string> BuildGemma4Text(const Config& config);
 absl::StatusOr<std::string> BuildGptNeox(const Config& config);
 absl::StatusOr<std::string> BuildHiera(const Config& config);
 absl::StatusOr<std::string> BuildOpenClip(const Config& config);

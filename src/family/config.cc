@@ -218,6 +218,21 @@ std::vector<double> Config::Reals(const char* key, const std::vector<double>& ot
   return reals.empty() ? otherwise : reals;
 }
 
+std::vector<double> Config::Parts(const char* key) const {
+  std::vector<double> parts;
+  const Json* value = Find(key);
+  const bool fits = value != nullptr && value->is_array() && value->size() <= kMaxConfigLayers;
+  for (size_t i = 0; fits && i < value->size(); ++i) {
+    const Json& item = (*value)[i];
+    if (item.is_number()) parts.push_back(item.get<double>());
+    if (!item.is_number() || !(parts.back() >= 0 && parts.back() <= 1)) break;
+  }
+  const bool good = fits && parts.size() == value->size() &&
+                    (parts.empty() || (parts.back() >= 0 && parts.back() <= 1));
+  if (!good) Fault(key, "should be a list of numbers of 0 to 1");
+  return parts;
+}
+
 std::vector<bool> Config::Flags(const char* key, const std::vector<bool>& otherwise) const {
   const Json* value = Find(key);
   if (value == nullptr) {

@@ -70,6 +70,8 @@ constexpr Family kFamilies[] = {
     {"electra", BuildElectra},
     {"falcon", BuildFalcon},
     {"gemma3", BuildGemma3, true, true},
+    {"gemma3n_text", BuildGemma3nText},
+    {"gemma4_text", BuildGemma4Text},
     {"gpt2", BuildGpt2},
     {"gpt_neox", BuildGptNeox},
     {"gptj", BuildGptj},
