@@ -107,6 +107,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/deberta.cc
   src/family/decoder.cc
   src/family/decoder_families.cc
+  src/family/deepseek_v4.cc
   src/family/detr.cc
   src/family/dinov2.cc
   src/family/dinov3.cc

@@ -18,6 +18,7 @@ absl::StatusOr<std::string> BuildBlipVisionModel(const Config& config);
 absl::StatusOr<std::string> BuildClip(const Config& config);
 absl::StatusOr<std::string> BuildConvnext(const Config& config);
 absl::StatusOr<std::string> BuildConvnextV2(const Config& config);
+absl::StatusOr<std::string> BuildDeepseekV4(const Config& config);
 absl::StatusOr<std::string> BuildDeit(const Config& config);
 absl::StatusOr<std::string> BuildDetr(const Config& config);
 absl::StatusOr<std::string> BuildDinov2(const Config& config);

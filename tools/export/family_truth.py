@@ -130,7 +130,10 @@ def bytes_of(cache):
     """Keys, values and states of convolutions."""
     parts = ("keys", "values", "indexer_keys", "conv_states", "recurrent_states")
     tensors = [getattr(layer, part, None) for layer in cache.layers for part in parts]
-    return sum(tensor.numel() * tensor.element_size() for tensor in tensors if tensor is not None)
+    more = ("buffer_kv", "buffer_gate", "compressed_kv", "overlap_kv", "overlap_gate")  # of DeepSeek V4, whose keys are also the values
+    tensors += [tensor for layer in cache.layers for part in more for tensor in getattr(layer, part, {}).values()]
+    by_id = {id(tensor): tensor for tensor in tensors if tensor is not None}
+    return sum(tensor.numel() * tensor.element_size() for tensor in by_id.values())
 
 
 def point_of(document, dims):
