@@ -45,9 +45,9 @@ Json ReadTruth(const char* file) {
 const std::map<std::string, Json>& Models() {
   static const auto& models = *new std::map<std::string, Json>([] {
     std::map<std::string, Json> all;
-    for (const char* file : {"truth.json", "more.json", "drawn.json", "open_clip.json",
-                             "vision.json", "image_models.json", "text_models.json",
-                             "frontier_models.json"}) {
+    for (const char* file :
+         {"truth.json", "more.json", "drawn.json", "open_clip.json", "vision.json",
+          "image_models.json", "text_models.json", "frontier_models.json"}) {
       const Json read = ReadTruth(file);
       for (const auto& [name, model] : read.items()) all[name] = model;
     }
@@ -261,6 +261,23 @@ const std::pair<const char*, const char*> kNonsense[] = {
     {R"({"model_type": "detr", "dilation": true})", "dilation is true, which is not known"},
     {R"({"model_type": "detr", "backbone": "resnet9"})", "backbone is 'resnet9': known are"},
     {R"({"model_type": "dpt", "is_hybrid": true})", "is_hybrid is true, which is not known"},
+    {R"({"model_type": "llama4_text", "attention_chunk_size": 2})", "is 2: known are 3 and more"},
+    {R"({"model_type": "llama4_text", "num_experts_per_tok": 17})", "is 17 of 16 experts"},
+    {R"({"model_type": "llama4_vision_model"})",
+     "intermediate_size is 5632, and 2 x 2 tokens of the tower are 3072 wide"},
+    {R"({"model_type": "mllama", "vision_config": {"vision_output_dim": 7}})",
+     "vision_config.vision_output_dim is 7, and what is joined is 7680 wide"},
+    {R"({"model_type": "deepseek_v32", "q_lora_rank": null})", "the indexer needs it"},
+    {R"({"model_type": "deepseek_v4", "compress_ratios": [128, 4, 8], "num_hidden_layers": 3})",
+     "compress_ratios knows 0, 4 and 128"},
+    {R"({"model_type": "deepseek_v4", "hc_sinkhorn_iters": 1000})",
+     "hc_sinkhorn_iters is too large"},
+    {R"({"model_type": "gemma3n_text", "activation_sparsity_pattern": [2.0]})",
+     "should be a list of numbers of 0 to 1"},
+    {R"({"model_type": "gemma3n_text", "num_kv_shared_layers": 31})",
+     "num_kv_shared_layers leaves no layer of a kind that has keys and values"},
+    {R"({"model_type": "gemma4_text", "enable_moe_block": true})",
+     "moe_intermediate_size is missing"},
     {R"({"model_type": "hiera", "image_size": [100, 100]})",
      "query_stride does not divide the patches of a stage"},
     {R"({"embed_dim": 768, "vision_cfg": {"eva_model_name": "x", "rope": true}, "text_cfg": {}})",
@@ -294,6 +311,15 @@ TEST(FamilyTest, DefaultsAreListed) {
   EXPECT_THAT((*model)->warnings, testing::ElementsAre(testing::AllOf(
                                       HasSubstr("n_embd = 768"), HasSubstr("vocab_size = 50257"),
                                       testing::Not(HasSubstr("n_layer")))));
+}
+
+// transformers' class runs all experts on all tokens.
+TEST(FamilyTest, ATokenOfLlama4CostsTheExpertsThatItIsRoutedTo) {
+  const char* json = R"({"model_type": "llama4_text", "num_hidden_layers": 1})";
+  const absl::StatusOr<Model> model = LoadConfig(json, "c");
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_THAT((*model)->warnings,
+              testing::Contains(HasSubstr("a token costs 1 of 16 experts, and the shared one")));
 }
 
 TEST(FamilyTest, AKeyThatIsNearlyAnotherIsNamed) {
