@@ -117,6 +117,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/family.cc
   src/family/fused_decoder.cc
   src/family/gemma3n.cc
+  src/family/gemma4.cc
   src/family/gpt2.cc
   src/family/gptj.cc
   src/family/graph_builder.cc

@@ -10,44 +10,15 @@
 //
 // Gemma 4 has larger heads in layers without a window, where values may be the keys before their
 // norm. A layer may have experts and an MLP, whose outputs are added.
-#include <algorithm>
-#include <optional>
-#include <string>
-#include <vector>
+#include "src/family/gemma3n.h"
 
-#include "absl/strings/str_cat.h"
-#include "src/family/blocks.h"
+#include <algorithm>
+#include <utility>
+
 #include "src/family/builders.h"
 
 namespace onnxflops::family {
 namespace {
-
-struct GemmaLayer {
-  bool sliding = false;
-  int64_t head_dim = 0, kv_heads = 0, inner = 0;
-  bool keys_are_values = false;
-  bool sparse = false;              // the MLP's gate is cut off
-  std::optional<int64_t> borrowed;  // the layer whose keys and values it sees
-  bool lends = false;
-};
-
-struct GemmaShape {
-  std::string prefix;  // of the classes: "Gemma3n"
-  int64_t vocab = 0, hidden = 0, heads = 0, window = 0;
-  std::string activation;
-  bool tied = true, bias = false;
-  double softcap = 0;
-  std::vector<GemmaLayer> layers;
-  int64_t piece_vocab = 0, piece = 0;  // the second embedding, and its width in a layer; 0: none
-  // Gemma 3n.
-  int64_t streams = 0, active = 0, laurel = 0;  // 0 streams: there is one, without AltUp
-  bool scales_correction = true;
-  // Gemma 4.
-  std::optional<ExpertShape> experts;
-
-  int64_t Layers() const { return static_cast<int64_t>(layers.size()); }
-  std::string Class(absl::string_view name) const { return absl::StrCat(prefix, name); }
-};
 
 // ---- reading
 
@@ -195,6 +166,8 @@ void ReadGemma4Heads(const Config& config, GemmaShape* s) {
   CheckHeads(config, *s);
 }
 
+}  // namespace
+
 GemmaShape ReadGemma4(const Config& config) {
   GemmaShape s;
   s.prefix = "Gemma4";
@@ -221,14 +194,19 @@ GemmaShape ReadGemma4(const Config& config) {
   return s;
 }
 
+namespace {
+
 // ---- building
 
 class GemmaBuilder {
  public:
   GemmaBuilder(GraphBuilder* b, const GemmaShape& shape) : b_(b), s_(shape) {}
 
-  Tensor Build(const Tensor& ids, const Tensor& positions, Tensor* table) {
-    Tensor x = ScaledEmbedding(ids, "embed_tokens", s_.vocab, s_.hidden, table);
+  Tensor Embed(const Tensor& ids, Tensor* table) {
+    return ScaledEmbedding(ids, "embed_tokens", s_.vocab, s_.hidden, table);
+  }
+
+  Tensor Build(Tensor x, const Tensor& ids, const Tensor& positions) {
     const std::vector<Tensor> pieces = Pieces(ids, x);
     for (const GemmaLayer& layer : s_.layers) {
       Rotation& angles = angles_[layer.sliding ? 1 : 0];
@@ -414,6 +392,10 @@ class GemmaBuilder {
     return Reshape(b_, Norm(Reshape(b_, x, {0, 0, heads, dim}), name, dim), {0, 0, heads * dim});
   }
 
+  Tensor ByHead(const Tensor& x, int64_t heads, int64_t dim) {
+    return Transpose(b_, Reshape(b_, x, {0, 0, heads, dim}), {0, 2, 1, 3});
+  }
+
   Tensor Attention(const Tensor& x, int64_t index) {
     const Scope scope(b_, "self_attn", s_.Class("TextAttention"));
     const GemmaLayer& layer = s_.layers[static_cast<size_t>(index)];
@@ -426,10 +408,9 @@ class GemmaBuilder {
     Tensor y;
     if (layer.borrowed) {
       const Attended& of = kept_[static_cast<size_t>(*layer.borrowed)];
-      q = Transpose(b_, Reshape(b_, q, {0, 0, s_.heads, dim}), {0, 2, 1, 3});
-      y = AttendFromEnd(b_, q, of.keys, of.values, shape);
+      y = AttendFromEnd(b_, ByHead(q, s_.heads, dim), of.keys, of.values, shape);
     } else {
-      shape.cache = index;
+      if (s_.cached) shape.cache = index;
       Attended& found = kept_[static_cast<size_t>(index)];
       found = OwnKeys(q, x, layer, shape);
       y = found.y;
@@ -444,7 +425,11 @@ class GemmaBuilder {
     Tensor v = layer.keys_are_values ? k : Linear(b_, x, "v_proj", s_.hidden, width, s_.bias);
     k = Rotate(b_, HeadNorm(k, "k_norm", heads, dim), angles_[layer.sliding ? 1 : 0], heads, dim);
     v = PlainRmsNorm(b_, Reshape(b_, v, {0, 0, heads, dim}), "v_norm", s_.Class("RMSNorm"));
-    return AttentionWithCache(b_, q, k, Reshape(b_, v, {0, 0, width}), shape);
+    v = Reshape(b_, v, {0, 0, width});
+    if (shape.cache) return AttentionWithCache(b_, q, k, v, shape);
+    Attended found = {onnxflops::family::Attention(b_, q, k, v, shape), "", ""};
+    if (layer.lends) found.keys = ByHead(k, heads, dim), found.values = ByHead(v, heads, dim);
+    return found;
   }
 
   // What is far above the mean, less the threshold.
@@ -472,20 +457,32 @@ class GemmaBuilder {
 };
 
 absl::StatusOr<std::string> BuildGemmaText(const Config& config, const GemmaShape& s) {
-  const LanguageModel model = {.with_head = s.Class("ForCausalLM"),
-                               .without_head = s.Class("TextModel"),
-                               .vocab = s.vocab,
-                               .hidden = s.hidden,
-                               .tied = s.tied,
-                               .softcap = s.softcap};
   return CausalModel(
-      config, model,
+      config, LanguageModelOf(s),
       [&](GraphBuilder* b, const Tensor& ids, const Tensor& positions, Tensor* table) {
-        return GemmaBuilder(b, s).Build(ids, positions, table);
+        return GemmaLayers(b, GemmaEmbedding(b, ids, s, table), ids, positions, s);
       });
 }
 
 }  // namespace
+
+LanguageModel LanguageModelOf(const GemmaShape& s) {
+  return {.with_head = s.Class("ForCausalLM"),
+          .without_head = s.Class("TextModel"),
+          .vocab = s.vocab,
+          .hidden = s.hidden,
+          .tied = s.tied,
+          .softcap = s.softcap};
+}
+
+Tensor GemmaEmbedding(GraphBuilder* b, const Tensor& ids, const GemmaShape& s, Tensor* table) {
+  return GemmaBuilder(b, s).Embed(ids, table);
+}
+
+Tensor GemmaLayers(GraphBuilder* b, const Tensor& x, const Tensor& ids, const Tensor& positions,
+                   const GemmaShape& s) {
+  return GemmaBuilder(b, s).Build(x, ids, positions);
+}
 
 absl::StatusOr<std::string> BuildGemma3nText(const Config& config) {
   return BuildGemmaText(config, ReadGemma3n(config));

@@ -96,6 +96,25 @@ def counter_of_tiles(module, dims):
     return counter
 
 
+def counter_of_patches(module, dims):
+    """Of patches of an image of Gemma 4's tower, in rows of one square, and a text behind their tokens, on the CPU."""
+    config = module.config
+    vision = getattr(config, "vision_config", config)
+    kernel, patches, batch = vision.pooling_kernel_size, dims["patches"], dims["batch"]
+    places = torch.tensor([[i // kernel, i % kernel] for i in range(patches)]).expand(batch, -1, -1)
+    pixels = torch.ones(batch, patches, 3 * vision.patch_size**2)
+    counter = FlopCounterMode(display=False, depth=8)
+    if vision is config:
+        inputs = {"pixel_position_ids": places}
+    else:
+        image = torch.full((batch, patches // kernel**2), config.image_token_id)
+        ids = torch.cat([image, torch.ones(batch, dims["seq"], dtype=torch.long)], 1)
+        inputs = {"input_ids": ids, "image_position_ids": places, "use_cache": False}
+    with torch.no_grad(), counter:
+        module(pixel_values=pixels, **inputs)
+    return counter
+
+
 def counter_of_image(module, dims):
     """Of an image of Pixtral's tower, which puts all images into one row: so there is one."""
     vision = module.config
@@ -144,6 +163,8 @@ def point_of(document, dims):
         more["cache_bytes"] = bytes_of(cache)
     elif "tiles" in dims:
         counter = counter_of_tiles(on_cpu(cls, config), dims)
+    elif "patches" in dims:
+        counter = counter_of_patches(on_cpu(cls, config), dims)
     elif "image_height" in dims:
         counter = counter_of_image(on_cpu(cls, config), dims)
     elif config.model_type == "mllama":
