@@ -1,7 +1,8 @@
 // Gemma 4 with images. A sample has one image, whose patches come as a list with their columns and
 // rows; the processor's padding is not in it. The tower pools squares of patches to tokens, by a
 // product with a matrix of which patch is in which square. The tokens of the image come before
-// those of the text. Audio is not known.
+// those of the text. A sample has no audio: of a tower of audio there are the parameters alone.
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,6 +45,29 @@ Gemma4Vision ReadGemma4Vision(const Config& config) {
        {std::pair("patch_size", s.patch), {"pooling_kernel_size", s.kernel}}) {
     if (size > kMaxPatchSize) config.Fault(key, "is too large");
   }
+  return s;
+}
+
+struct Gemma4Audio {
+  int64_t hidden = 0, layers = 0, heads = 0, kernel = 0, out = 0;
+  std::vector<int64_t> channels;  // of two convolutions
+};
+
+Gemma4Audio ReadGemma4Audio(const Config& config) {
+  Gemma4Audio s;
+  s.hidden = config.Size("hidden_size", 1024);
+  s.layers = config.Layers("num_hidden_layers", 12);
+  s.heads = config.Size("num_attention_heads", 8);
+  s.kernel = config.Size("conv_kernel_size", 5);
+  s.out = config.Size("output_proj_dims", 1536);
+  s.channels = config.SizesOr("subsampling_conv_channels", {128, 32});
+  config.RequireDivisible("hidden_size", s.hidden, "num_attention_heads", s.heads);
+  if (s.channels.size() != 2 || s.channels[0] < 4) {
+    config.Fault("subsampling_conv_channels", "should be two numbers, the first of 4 or more");
+    s.channels = {4, 1};
+  }
+  config.notes().ignored.emplace_back(
+      "a sample has no audio: of the tower of audio there are the parameters alone");
   return s;
 }
 
@@ -195,6 +219,60 @@ Tensor ImageOfGemma4(GraphBuilder* b, const Gemma4Vision& s, int64_t hidden) {
   return Linear(b, x, "embedding_projection", s.hidden, hidden, false);
 }
 
+void DeclareAudioLayer(GraphBuilder* b, const Gemma4Audio& s) {
+  const int64_t h = s.hidden;
+  for (const char* name : {"feed_forward1", "feed_forward2"}) {
+    const Scope part(b, name, "Gemma4AudioFeedForward");
+    b->Weight("ffw_layer_1.linear.weight", {h, 4 * h});
+    b->Weight("ffw_layer_2.linear.weight", {4 * h, h});
+    for (const char* norm : {"pre_layer_norm.weight", "post_layer_norm.weight"}) {
+      b->Weight(norm, {h});
+    }
+  }
+  {
+    const Scope part(b, "self_attn", "Gemma4AudioAttention");
+    for (const char* name : {"q_proj", "k_proj", "v_proj", "post"}) {
+      b->Weight(absl::StrCat(name, ".linear.weight"), {h, h});
+    }
+    b->Weight("relative_k_proj.weight", {h, h});
+    b->Weight("per_dim_scale", {h / s.heads});
+  }
+  {
+    const Scope part(b, "lconv1d", "Gemma4AudioLightConv1d");
+    b->Weight("linear_start.linear.weight", {h, 2 * h});
+    b->Weight("linear_end.linear.weight", {h, h});
+    b->Weight("depthwise_conv1d.weight", {h, 1, s.kernel});
+    for (const char* norm : {"pre_layer_norm.weight", "conv_norm.weight"}) b->Weight(norm, {h});
+  }
+  for (const char* norm : {"norm_pre_attn", "norm_post_attn", "norm_out"}) {
+    b->Weight(absl::StrCat(norm, ".weight"), {h});
+  }
+}
+
+// The parameters of what hears.
+void DeclareAudio(GraphBuilder* b, const Gemma4Audio& s, int64_t hidden) {
+  {
+    const Scope tower(b, "audio_tower", "Gemma4AudioModel");
+    {
+      const Scope part(b, "subsample_conv_projection", "Gemma4AudioSubSampleConvProjection");
+      const int64_t first = s.channels[0], second = s.channels[1];
+      b->Weight("layer0.conv.weight", {first, 1, 3, 3});
+      b->Weight("layer0.norm.weight", {first});
+      b->Weight("layer1.conv.weight", {second, first, 3, 3});
+      b->Weight("layer1.norm.weight", {second});
+      b->Weight("input_proj_linear.weight", {first / 4 * second, s.hidden});
+    }
+    for (int64_t i = 0; i < s.layers; ++i) {
+      const Scope layer(b, absl::StrCat("layers.", i), "Gemma4AudioLayer");
+      DeclareAudioLayer(b, s);
+    }
+    b->Weight("output_proj.weight", {s.hidden, s.out});
+    b->Weight("output_proj.bias", {s.out});
+  }
+  const Scope embedder(b, "embed_audio", "Gemma4MultimodalEmbedder");
+  b->Weight("embedding_projection.weight", {s.out, hidden});
+}
+
 // Without a mark of its own, the image has the padding's row of the second embedding.
 Tensor IdsWithImage(GraphBuilder* b, const Tensor& image, const Tensor& ids) {
   const Tensor shape = Concat(b, {SizeOf(b, image, 0), SizeOf(b, image, 1)}, 0);
@@ -222,7 +300,10 @@ absl::StatusOr<std::string> BuildGemma4(const Config& config) {
   s.tied = config.Flag("tie_word_embeddings", true);
   const bool step = config.notes().decoding;
   s.cached = step;
-  if (config.Has("audio_config")) config.Fault("audio_config", "is not known");
+  std::optional<Gemma4Audio> audio;
+  if (config.Has("audio_config")) {
+    audio = ReadGemma4Audio(PartOf(config, "audio_config", "gemma4_audio"));
+  }
   const std::string root = config.RequireArchitecture({"Gemma4ForConditionalGeneration"});
   const DType dtype = config.Precision();
   if (!config.notes().status.ok()) return config.notes().status;
@@ -234,6 +315,7 @@ absl::StatusOr<std::string> BuildGemma4(const Config& config) {
     const Scope body(&b, "model", "Gemma4Model");
     Tensor image;
     if (!step) image = ImageOfGemma4(&b, vision, s.hidden);
+    if (audio && !step && !config.notes().tower) DeclareAudio(&b, *audio, s.hidden);
     if (config.notes().tower) {
       x = image;
     } else {
