@@ -152,7 +152,7 @@ class LayerBuilder {
       const Tensor latent =
           Norm(Linear(b_, x, "q_a_proj", s_.hidden, m.q_rank, bias), "q_a_layernorm", m.q_rank);
       q = Linear(b_, latent, "q_b_proj", m.q_rank, s_.heads * qk_dim, false);
-      if (s_.indexer) mask = ChosenTokens(x, latent, index);
+      if (s_.indexer) mask = MaskOfLayer(x, latent, index);
     } else {
       q = Linear(b_, x, "q_proj", s_.hidden, s_.heads * qk_dim, false);
     }
@@ -180,6 +180,14 @@ class LayerBuilder {
     shape.value_dim = s_.latent->value_dim;
     const Tensor y = AttendFromEnd(b_, q, k, v, shape, mask);
     return Linear(b_, y, "o_proj", s_.heads * shape.value_dim, s_.hidden, s_.qkv_bias);
+  }
+
+  Tensor MaskOfLayer(const Tensor& x, const Tensor& q_latent, int64_t index) {
+    const std::vector<bool>& shared = s_.indexer->shared;
+    if (shared.empty() || !shared[static_cast<size_t>(index)]) {
+      chosen_ = ChosenTokens(x, q_latent, index);
+    }
+    return chosen_;
   }
 
   // 0 for the tokens that a query sees, and less for others: [batch, 1, seq, past + seq].
@@ -269,6 +277,7 @@ class LayerBuilder {
   const DecoderShape& s_;
   const Tensor positions_;
   const Rotation angles_;
+  Tensor chosen_;  // the mask of the last indexer
 };
 
 // [3, batch, seq, angles] -> [batch, seq, angles]: section i of the angles by positions i.

@@ -26,6 +26,8 @@ struct LatentAttention {
 // attention has all tokens, and masks what is not chosen.
 struct TokenIndexer {
   int64_t heads = 0, head_dim = 0, top_k = 0;
+  // By layer: it has the indexer of the last layer before it that has its own; empty: all have.
+  std::vector<bool> shared = {};
 };
 
 // The norms of a layer by their names; nullptr where there is none.

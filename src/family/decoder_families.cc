@@ -473,19 +473,54 @@ void ReadMlpTypes(const Config& config, int64_t dense, DecoderShape* s) {
   }
 }
 
-void RestOfDeepseekV32(const Config& config, DecoderShape* s) {
+void ReadIndexed(const Config& config, int64_t heads, DecoderShape* s) {
   constexpr DeepseekExperts kDefaults = {
       .experts = 256, .shared = 1, .width = 2048, .dense_layers = 3, .normalize = true};
   ReadDeepseekExperts(config, kDefaults, s);
   const int64_t dense = config.Integer("first_k_dense_replace", kDefaults.dense_layers, 0);
   ReadMlpTypes(config, dense, s);
-  s->indexer = {config.Size("index_n_heads", 64), config.Size("index_head_dim", 128),
-                config.Size("index_topk", 2048)};
+  s->indexer = TokenIndexer{config.Size("index_n_heads", heads), config.Size("index_head_dim", 128),
+                            config.Size("index_topk", 2048)};
   if (s->latent->q_rank == 0) config.Fault("q_lora_rank", "is null, and the indexer needs it");
   if (s->indexer->head_dim < s->latent->rope_dim) {
     config.Fault("index_head_dim",
                  absl::StrCat("is ", s->indexer->head_dim, ", less than qk_rope_head_dim"));
   }
+}
+
+void RestOfDeepseekV32(const Config& config, DecoderShape* s) { ReadIndexed(config, 64, s); }
+
+// Which layers have the indexer of one before them: by words, by letters, or all but each
+// so-manyth.
+void RestOfGlmMoeDsa(const Config& config, DecoderShape* s) {
+  ReadIndexed(config, 32, s);
+  constexpr char kWords[] = "indexer_types", kLetters[] = "index_topk_pattern";
+  const bool letters = !config.Has(kWords) && config.Has(kLetters) && !config.HasList(kLetters);
+  const char* const key = config.Has(kWords) ? kWords : kLetters;
+  std::vector<std::string> kinds;
+  if (letters) {
+    for (const char c : config.Text(kLetters, "")) kinds.emplace_back(1, c);
+  } else if (config.Has(key)) {
+    kinds = config.Texts(key).value_or(kinds);
+  } else {
+    const int64_t step = std::max<int64_t>(config.Integer("index_topk_freq", 1, 0), 1);
+    const int64_t offset = config.Integer("index_skip_topk_offset", 2, 0);
+    for (int64_t i = 0; i < s->layers; ++i) {
+      kinds.emplace_back(std::max<int64_t>(i - offset + 1, 0) % step == 0 ? "full" : "shared");
+    }
+  }
+  if (kinds.size() < static_cast<size_t>(s->layers)) {
+    return config.Fault(key,
+                        absl::StrCat("has ", kinds.size(), " entries for ", s->layers, " layers"));
+  }
+  for (const std::string& kind : kinds) {
+    const bool shared = kind == (letters ? "S" : "shared");
+    if (!shared && kind != (letters ? "F" : "full")) {
+      return config.Fault(key, "knows full and shared, or F and S");
+    }
+    s->indexer->shared.push_back(shared);
+  }
+  if (s->indexer->shared[0]) config.Fault(key, "has no indexer before the first layer");
 }
 
 void RestOfDots1(const Config& config, DecoderShape* s) {
@@ -702,6 +737,16 @@ constexpr DecoderFamily kDecoders[] = {
          LatentAttention{
              .q_rank = 768, .kv_rank = 512, .nope_dim = 192, .rope_dim = 64, .value_dim = 256},
      .rest = RestOfGlm4MoeLite},
+    {.model_type = "glm_moe_dsa",
+     .prefix = "GlmMoeDsa",
+     .sizes = {.vocab = 154880, .hidden = 6144, .intermediate = 12288, .layers = 78},
+     .heads = {.queries = 64, .keys = 64},
+     .form = {.expert_names = {.type = "MoE", .router_type = "TopkRouter"}},
+     .has_attention_bias = true,
+     .latent =
+         LatentAttention{
+             .q_rank = 2048, .kv_rank = 512, .nope_dim = 192, .rope_dim = 64, .value_dim = 256},
+     .rest = RestOfGlmMoeDsa},
     {.model_type = "gpt_oss",
      .prefix = "GptOss",
      .sizes = {.vocab = 201088, .hidden = 2880, .intermediate = 2880, .layers = 36},

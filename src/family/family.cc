@@ -149,6 +149,8 @@ constexpr OtherName kOtherNames[] = {
     {"glm4_moe", "num_local_experts", "n_routed_experts"},
     {"glm4_moe_lite", "head_dim", "qk_rope_head_dim"},
     {"glm4_moe_lite", "num_local_experts", "n_routed_experts"},
+    {"glm_moe_dsa", "num_experts", "n_routed_experts"},
+    {"glm_moe_dsa", "num_local_experts", "n_routed_experts"},
     {"gpt2", "hidden_size", "n_embd"},
     {"gpt2", "max_position_embeddings", "n_positions"},
     {"gpt2", "num_attention_heads", "n_head"},

@@ -268,6 +268,8 @@ const std::pair<const char*, const char*> kNonsense[] = {
     {R"({"model_type": "mllama", "vision_config": {"vision_output_dim": 7}})",
      "vision_config.vision_output_dim is 7, and what is joined is 7680 wide"},
     {R"({"model_type": "deepseek_v32", "q_lora_rank": null})", "the indexer needs it"},
+    {R"({"model_type": "glm_moe_dsa", "num_hidden_layers": 2, "index_topk_pattern": "SF"})",
+     "index_topk_pattern has no indexer before the first layer"},
     {R"({"model_type": "deepseek_v4", "compress_ratios": [128, 4, 8], "num_hidden_layers": 3})",
      "compress_ratios knows 0, 4 and 128"},
     {R"({"model_type": "deepseek_v4", "hc_sinkhorn_iters": 1000})",
@@ -584,7 +586,7 @@ TEST(FamilyTest, StepsAndCachesOfDrawnDecodersAreThoseOfTheReference) {
       ++steps;
     }
   }
-  EXPECT_EQ(steps, 44 * 3 * 5 + 59 + 26);  // drawn.json, text_models.json, frontier_models.json
+  EXPECT_EQ(steps, 44 * 3 * 5 + 59 + 31);  // drawn.json, text_models.json, frontier_models.json
 }
 
 TEST(FamilyTest, TheDecodersLengthIsTheTextsWhereOnlyThatIsSet) {
