@@ -320,7 +320,8 @@ void ReadExperts(const Config& config, int64_t width, int64_t experts, int64_t t
 // ---- Llama 4
 
 // Chunks of tokens see themselves alone, in the layers with positions. A cache keeps as much of a
-// chunk as of a window, and the products are those of a window.
+// chunk as of a window, and eager attention has the same products. With --causal half, the pairs
+// are those of a window, which are more than those of chunks.
 void ReadChunks(const Config& config, DecoderShape* s) {
   const auto layers = static_cast<size_t>(s->layers);
   const std::optional<std::vector<std::string>> types = config.Texts("layer_types");

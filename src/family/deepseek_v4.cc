@@ -104,12 +104,10 @@ void ReadV4Hashes(const Config& config, size_t layers, V4Shape* s) {
 void ReadV4Rotation(const Config& config, V4Shape* s) {
   constexpr char kPart[] = "partial_rotary_factor", kOld[] = "qk_rope_head_dim";
   const auto dim = static_cast<double>(s->head_dim);
-  if (config.Has(kPart)) {
-    s->rope_dim = static_cast<int64_t>(dim * std::min(config.Real(kPart, 1), 1.0));
-  } else if (config.Has(kOld)) {
+  if (!config.Has(kPart) && config.Has(kOld)) {
     s->rope_dim = config.Size(kOld, 64);
   } else {
-    s->rope_dim = static_cast<int64_t>(dim * 64 / 512);
+    s->rope_dim = static_cast<int64_t>(dim * std::min(config.Real(kPart, 0.125), 1.0));
   }
   if (s->rope_dim >= 2 && s->rope_dim % 2 == 0 && s->rope_dim <= s->head_dim &&
       s->rope_dim <= s->index_dim) {
@@ -139,10 +137,8 @@ void ReadV4Attention(const Config& config, V4Shape* s) {
   s->index_top_k = config.Size("index_topk", 512);
   ReadV4Rotation(config, s);
   const Config rates = config.Child("compress_rates");
-  const bool listed = config.Has("compress_rates");
   const auto rate = [&](const char* key, const char* old, int64_t otherwise) {
-    if (config.Has(old)) return config.Size(old, otherwise);
-    return listed ? rates.Size(key, otherwise) : otherwise;
+    return config.Has(old) ? config.Size(old, otherwise) : rates.Size(key, otherwise);
   };
   s->sparse_rate = rate("compressed_sparse_attention", "compress_rate_csa", 4);
   s->heavy_rate = rate("heavily_compressed_attention", "compress_rate_hca", 128);
