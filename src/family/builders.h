@@ -70,6 +70,10 @@ absl::StatusOr<std::string> BuildDebertaV2(const Config& config);
 absl::StatusOr<std::string> BuildIdefics3(const Config& config);
 absl::StatusOr<std::string> BuildSmolVlm(const Config& config);
 absl::StatusOr<std::string> BuildWhisper(const Config& config);
+absl::StatusOr<std::string> BuildCamembert(const Config& config);
+absl::StatusOr<std::string> BuildErnie(const Config& config);
+absl::StatusOr<std::string> BuildLayoutLm(const Config& config);
+absl::StatusOr<std::string> BuildRemBert(const Config& config);
 
 }  // namespace onnxflops::family
 
