@@ -132,6 +132,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/pixtral.cc
   src/family/qwen_vl.cc
   src/family/resnet.cc
+  src/family/rt_detr.cc
   src/family/sam.cc
   src/family/segformer.cc
   src/family/siglip.cc

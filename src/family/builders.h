@@ -74,6 +74,8 @@ absl::StatusOr<std::string> BuildCamembert(const Config& config);
 absl::StatusOr<std::string> BuildErnie(const Config& config);
 absl::StatusOr<std::string> BuildLayoutLm(const Config& config);
 absl::StatusOr<std::string> BuildRemBert(const Config& config);
+absl::StatusOr<std::string> BuildRtDetr(const Config& config);
+absl::StatusOr<std::string> BuildRtDetrV2(const Config& config);
 
 }  // namespace onnxflops::family
 

@@ -1,4 +1,4 @@
-// The body of ResNet, which detectors have as well.
+// The body of ResNet, which detectors have as well, and their frozen norm.
 #ifndef ONNXFLOPS_SRC_FAMILY_RESNET_H_
 #define ONNXFLOPS_SRC_FAMILY_RESNET_H_
 
@@ -19,9 +19,16 @@ struct ResnetShape {
   bool bottleneck = true;     // three convolutions in a layer, the inner ones narrow
   bool first_halves = false;  // the first stage, too, makes the image smaller
   bool early = false;         // the first convolution of a bottleneck does it
+  // RT-DETR's, which begins with three small convolutions and averages before it makes an image of
+  // other features smaller.
+  bool deep = false;
   std::string activation;
 };
 ResnetShape ReadResnet(const Config& config);
+
+// A BatchNorm in a module of this name, by numbers that no training changes.
+Tensor FrozenNorm(GraphBuilder* b, const Tensor& x, absl::string_view name, int64_t width,
+                  absl::string_view type);
 
 // A norm of so many features, in a module "normalization".
 using NormFn = std::function<Tensor(GraphBuilder* b, const Tensor& x, int64_t width)>;
