@@ -134,6 +134,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/resnet.cc
   src/family/rt_detr.cc
   src/family/sam.cc
+  src/family/sam2.cc
   src/family/segformer.cc
   src/family/siglip.cc
   src/family/swin.cc

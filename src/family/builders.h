@@ -76,6 +76,9 @@ absl::StatusOr<std::string> BuildLayoutLm(const Config& config);
 absl::StatusOr<std::string> BuildRemBert(const Config& config);
 absl::StatusOr<std::string> BuildRtDetr(const Config& config);
 absl::StatusOr<std::string> BuildRtDetrV2(const Config& config);
+absl::StatusOr<std::string> BuildSam2(const Config& config);
+absl::StatusOr<std::string> BuildSam2VisionModel(const Config& config);
+absl::StatusOr<std::string> BuildSam2HieraDetModel(const Config& config);
 
 }  // namespace onnxflops::family
 

@@ -26,6 +26,8 @@ from torch.utils.flop_counter import FlopCounterMode
 from transformers import DynamicCache
 
 LAYERS = 2  # whose modules are kept
+# Modules that the class calls before the module that has them: they are its part, and the counter does not see that.
+CALLED_BEFORE = {"Sam2Model": {"mask_decoder": ("mask_decoder.conv_s0", "mask_decoder.conv_s1")}}
 
 
 def class_and_config(document):
@@ -87,6 +89,8 @@ def point_of(document, dims):
         name = path[len(root) :].lstrip(".")
         if path.startswith(root) and all(int(number) < LAYERS for number in re.findall(r"\.(\d+)", path)):
             modules[name] = sum(counts.values())
+    for name, parts in CALLED_BEFORE.get(root, {}).items():
+        modules[name] += sum(modules[part] for part in parts)
     return {"dims": dims, "flops": counter.get_total_flops(), **more, "modules": modules}
 
 
