@@ -96,6 +96,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/exporter/tensor_name.cc
   src/family/albert.cc
   src/family/anyres.cc
+  src/family/bart.cc
   src/family/beit.cc
   src/family/bert.cc
   src/family/blip.cc

@@ -79,6 +79,14 @@ absl::StatusOr<std::string> BuildRtDetrV2(const Config& config);
 absl::StatusOr<std::string> BuildSam2(const Config& config);
 absl::StatusOr<std::string> BuildSam2VisionModel(const Config& config);
 absl::StatusOr<std::string> BuildSam2HieraDetModel(const Config& config);
+absl::StatusOr<std::string> BuildBart(const Config& config);
+absl::StatusOr<std::string> BuildMbart(const Config& config);
+absl::StatusOr<std::string> BuildMarian(const Config& config);
+absl::StatusOr<std::string> BuildPegasus(const Config& config);
+absl::StatusOr<std::string> BuildM2m100(const Config& config);
+absl::StatusOr<std::string> BuildBlenderbot(const Config& config);
+absl::StatusOr<std::string> BuildBlenderbotSmall(const Config& config);
+absl::StatusOr<std::string> BuildPlbart(const Config& config);
 
 }  // namespace onnxflops::family
 
