@@ -147,6 +147,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/vit.cc
   src/family/wav2vec2.cc
   src/family/whisper.cc
+  src/family/yolos.cc
   src/resolve/body_map.cc
   src/resolve/inline_calls.cc
   src/resolve/operator_rows.cc

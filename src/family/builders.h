@@ -87,6 +87,7 @@ absl::StatusOr<std::string> BuildM2m100(const Config& config);
 absl::StatusOr<std::string> BuildBlenderbot(const Config& config);
 absl::StatusOr<std::string> BuildBlenderbotSmall(const Config& config);
 absl::StatusOr<std::string> BuildPlbart(const Config& config);
+absl::StatusOr<std::string> BuildYolos(const Config& config);
 
 }  // namespace onnxflops::family
 

@@ -124,6 +124,7 @@ constexpr Family kFamilies[] = {
     {"wav2vec2", BuildWav2Vec2},
     {"whisper", BuildWhisper, true, true},
     {"xlm-roberta", BuildXlmRoberta},
+    {"yolos", BuildYolos},
 };
 
 // Other names of keys, which configuration classes take for the same (transformers: attribute_map).
