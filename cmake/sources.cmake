@@ -132,6 +132,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/opt.cc
   src/family/pixtral.cc
   src/family/qwen_vl.cc
+  src/family/regnet.cc
   src/family/resnet.cc
   src/family/rt_detr.cc
   src/family/sam.cc

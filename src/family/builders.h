@@ -88,6 +88,7 @@ absl::StatusOr<std::string> BuildBlenderbot(const Config& config);
 absl::StatusOr<std::string> BuildBlenderbotSmall(const Config& config);
 absl::StatusOr<std::string> BuildPlbart(const Config& config);
 absl::StatusOr<std::string> BuildYolos(const Config& config);
+absl::StatusOr<std::string> BuildRegNet(const Config& config);
 
 }  // namespace onnxflops::family
 

@@ -99,6 +99,7 @@ constexpr Family kFamilies[] = {
     {"qwen2_5_vl", BuildQwen25Vl, true, true},
     {"qwen2_vl", BuildQwen2Vl, true, true},
     {"qwen3_vl", BuildQwen3Vl, true, true},
+    {"regnet", BuildRegNet},
     {"rembert", BuildRemBert},
     {"resnet", BuildResnet},
     {"roberta", BuildRoberta},

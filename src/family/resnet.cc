@@ -178,6 +178,21 @@ std::vector<Tensor> BuildResnetStages(GraphBuilder* b, const Tensor& pixels, con
   return ResnetBuilder(b, s, norm).Build(pixels);
 }
 
+void BuildPooledOutputs(GraphBuilder* b, const Tensor& image, Tensor pooled, int64_t width,
+                        int64_t labels, bool flat) {
+  if (flat || labels > 0) pooled = b->Op("Flatten", {pooled});
+  if (labels == 0) {
+    const Dims dims = flat ? Dims{"batch", width} : Dims{"batch", width, 1, 1};
+    b->Output("last_hidden_state", image, b->dtype(), {"batch", width, "rows", "columns"});
+    b->Output("pooler_output", pooled, b->dtype(), dims);
+    return;
+  }
+  std::optional<Scope> classifier;
+  if (!flat) classifier.emplace(b, "classifier", "Sequential");
+  const Tensor logits = Linear(b, pooled, flat ? "classifier" : "1", width, labels, true);
+  b->Output("logits", logits, b->dtype(), {"batch", labels});
+}
+
 absl::StatusOr<std::string> BuildResnet(const Config& config) {
   const ResnetShape s = ReadResnet(config);
   const std::string root =
@@ -199,14 +214,7 @@ absl::StatusOr<std::string> BuildResnet(const Config& config) {
     const Scope pooler(&b, "pooler", "AdaptiveAvgPool2d");
     pooled = b.Op("GlobalAveragePool", {x});
   }
-  if (labels == 0) {
-    b.Output("last_hidden_state", x, dtype, {"batch", width, "rows", "columns"});
-    b.Output("pooler_output", pooled, dtype, {"batch", width, 1, 1});
-    return std::move(b).Finish();
-  }
-  const Scope classifier(&b, "classifier", "Sequential");
-  x = Linear(&b, b.Op("Flatten", {pooled}), "1", width, labels, true);
-  b.Output("logits", x, dtype, {"batch", labels});
+  BuildPooledOutputs(&b, x, pooled, width, labels, false);
   return std::move(b).Finish();
 }
 

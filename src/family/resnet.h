@@ -36,6 +36,11 @@ using NormFn = std::function<Tensor(GraphBuilder* b, const Tensor& x, int64_t wi
 std::vector<Tensor> BuildResnetStages(GraphBuilder* b, const Tensor& pixels, const ResnetShape& s,
                                       const NormFn& norm);
 
+// Ends a model of images: logits of the mean over the image, or both. `flat`: the mean has no sides
+// and the classifier is no list of modules.
+void BuildPooledOutputs(GraphBuilder* b, const Tensor& image, Tensor pooled, int64_t width,
+                        int64_t labels, bool flat);
+
 }  // namespace onnxflops::family
 
 #endif  // ONNXFLOPS_SRC_FAMILY_RESNET_H_
