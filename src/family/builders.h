@@ -89,6 +89,8 @@ absl::StatusOr<std::string> BuildBlenderbotSmall(const Config& config);
 absl::StatusOr<std::string> BuildPlbart(const Config& config);
 absl::StatusOr<std::string> BuildYolos(const Config& config);
 absl::StatusOr<std::string> BuildRegNet(const Config& config);
+absl::StatusOr<std::string> BuildMobileNetV1(const Config& config);
+absl::StatusOr<std::string> BuildMobileNetV2(const Config& config);
 
 }  // namespace onnxflops::family
 

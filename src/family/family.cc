@@ -89,6 +89,8 @@ constexpr Family kFamilies[] = {
     {"marian", BuildMarian, true},
     {"mbart", BuildMbart, true},
     {"mistral3", BuildMistral3, true, true},
+    {"mobilenet_v1", BuildMobileNetV1},
+    {"mobilenet_v2", BuildMobileNetV2},
     {"mobilevit", BuildMobileVit},
     {"modernbert", BuildModernBert},
     {"mpnet", BuildMpnet},
