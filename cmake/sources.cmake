@@ -113,6 +113,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/dinov3.cc
   src/family/distilbert.cc
   src/family/dpt.cc
+  src/family/efficientnet.cc
   src/family/electra.cc
   src/family/family.cc
   src/family/fused_decoder.cc

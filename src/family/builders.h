@@ -91,6 +91,7 @@ absl::StatusOr<std::string> BuildYolos(const Config& config);
 absl::StatusOr<std::string> BuildRegNet(const Config& config);
 absl::StatusOr<std::string> BuildMobileNetV1(const Config& config);
 absl::StatusOr<std::string> BuildMobileNetV2(const Config& config);
+absl::StatusOr<std::string> BuildEfficientNet(const Config& config);
 
 }  // namespace onnxflops::family
 

@@ -71,6 +71,7 @@ constexpr Family kFamilies[] = {
     {"dinov3_vit", BuildDinov3Vit},
     {"distilbert", BuildDistilbert},
     {"dpt", BuildDpt},
+    {"efficientnet", BuildEfficientNet},
     {"electra", BuildElectra},
     {"ernie", BuildErnie},
     {"falcon", BuildFalcon},
