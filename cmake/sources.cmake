@@ -103,6 +103,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/blocks.cc
   src/family/clip.cc
   src/family/clip_resnet.cc
+  src/family/clipseg.cc
   src/family/config.cc
   src/family/convnext.cc
   src/family/deberta.cc

@@ -92,6 +92,8 @@ absl::StatusOr<std::string> BuildRegNet(const Config& config);
 absl::StatusOr<std::string> BuildMobileNetV1(const Config& config);
 absl::StatusOr<std::string> BuildMobileNetV2(const Config& config);
 absl::StatusOr<std::string> BuildEfficientNet(const Config& config);
+absl::StatusOr<std::string> BuildChineseClip(const Config& config);
+absl::StatusOr<std::string> BuildClipSeg(const Config& config);
 
 }  // namespace onnxflops::family
 
