@@ -133,6 +133,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/open_clip.cc
   src/family/open_clip_text.cc
   src/family/opt.cc
+  src/family/owlvit.cc
   src/family/pixtral.cc
   src/family/qwen_vl.cc
   src/family/regnet.cc

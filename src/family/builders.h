@@ -94,6 +94,8 @@ absl::StatusOr<std::string> BuildMobileNetV2(const Config& config);
 absl::StatusOr<std::string> BuildEfficientNet(const Config& config);
 absl::StatusOr<std::string> BuildChineseClip(const Config& config);
 absl::StatusOr<std::string> BuildClipSeg(const Config& config);
+absl::StatusOr<std::string> BuildOwlVit(const Config& config);
+absl::StatusOr<std::string> BuildOwlV2(const Config& config);
 
 }  // namespace onnxflops::family
 

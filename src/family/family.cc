@@ -99,6 +99,8 @@ constexpr Family kFamilies[] = {
     {"mpnet", BuildMpnet},
     {"mt5", BuildMt5, true},
     {"opt", BuildOpt},
+    {"owlv2", BuildOwlV2},
+    {"owlvit", BuildOwlVit},
     {"pegasus", BuildPegasus, true},
     {"plbart", BuildPlbart, true},
     {"qwen2_5_vl", BuildQwen25Vl, true, true},
