@@ -96,6 +96,10 @@ absl::StatusOr<std::string> BuildChineseClip(const Config& config);
 absl::StatusOr<std::string> BuildClipSeg(const Config& config);
 absl::StatusOr<std::string> BuildOwlVit(const Config& config);
 absl::StatusOr<std::string> BuildOwlV2(const Config& config);
+absl::StatusOr<std::string> BuildWavLm(const Config& config);
+absl::StatusOr<std::string> BuildData2VecAudio(const Config& config);
+absl::StatusOr<std::string> BuildUniSpeech(const Config& config);
+absl::StatusOr<std::string> BuildUniSpeechSat(const Config& config);
 
 }  // namespace onnxflops::family
 

@@ -45,9 +45,10 @@ Json ReadTruth(const char* file) {
 const std::map<std::string, Json>& Models() {
   static const auto& models = *new std::map<std::string, Json>([] {
     std::map<std::string, Json> all;
-    for (const char* file : {"truth.json", "more.json", "drawn.json", "open_clip.json",
-                             "vision.json", "image_models.json", "text_models.json",
-                             "more_image_models.json", "more_text_models.json"}) {
+    for (const char* file :
+         {"truth.json", "more.json", "drawn.json", "open_clip.json", "vision.json",
+          "image_models.json", "text_models.json", "more_audio_models.json",
+          "more_image_models.json", "more_text_models.json"}) {
       const Json read = ReadTruth(file);
       for (const auto& [name, model] : read.items()) all[name] = model;
     }
