@@ -93,9 +93,7 @@ SpeechShape ReadSpeech(const Config& config, const char* prefix, bool data2vec =
   // The parameter of masked frames is there unless both are 0.
   const bool no_times = config.IsZero("mask_time_prob");
   if (!no_times) config.Real("mask_time_prob", 0.05);
-  const bool features = config.Has("mask_feature_prob") && !config.IsZero("mask_feature_prob");
-  if (features) config.Real("mask_feature_prob", 1);
-  s.masks = !no_times || features;
+  s.masks = !no_times || config.NotNegative("mask_feature_prob", 0) > 0;
   if (!data2vec && config.Given("adapter_attn_dim"))
     s.language = config.Size("adapter_attn_dim", 1);
   if (!s.stable) s.language = 0;
