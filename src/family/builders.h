@@ -100,6 +100,7 @@ absl::StatusOr<std::string> BuildWavLm(const Config& config);
 absl::StatusOr<std::string> BuildData2VecAudio(const Config& config);
 absl::StatusOr<std::string> BuildUniSpeech(const Config& config);
 absl::StatusOr<std::string> BuildUniSpeechSat(const Config& config);
+absl::StatusOr<std::string> BuildDinov2WithRegisters(const Config& config);
 
 }  // namespace onnxflops::family
 

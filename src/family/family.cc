@@ -70,6 +70,7 @@ constexpr Family kFamilies[] = {
     {"deit", BuildDeit},
     {"detr", BuildDetr},
     {"dinov2", BuildDinov2},
+    {"dinov2_with_registers", BuildDinov2WithRegisters},
     {"dinov3_convnext", BuildDinov3Convnext},
     {"dinov3_vit", BuildDinov3Vit},
     {"distilbert", BuildDistilbert},
