@@ -101,6 +101,8 @@ absl::StatusOr<std::string> BuildData2VecAudio(const Config& config);
 absl::StatusOr<std::string> BuildUniSpeech(const Config& config);
 absl::StatusOr<std::string> BuildUniSpeechSat(const Config& config);
 absl::StatusOr<std::string> BuildDinov2WithRegisters(const Config& config);
+absl::StatusOr<std::string> BuildVitMsn(const Config& config);
+absl::StatusOr<std::string> BuildIjepa(const Config& config);
 
 }  // namespace onnxflops::family
 
