@@ -25,7 +25,7 @@ namespace onnxflops::family {
 namespace {
 
 bool IsRoberta(const BertShape& s) {
-  return absl::EndsWith(s.prefix, "oberta") || s.prefix == "Camembert";
+  return absl::StrContains(s.prefix, "oberta") || s.prefix == "Camembert";
 }
 
 BertShape ReadBert(const Config& config, const char* prefix, int64_t vocab) {
@@ -67,15 +67,16 @@ Tensor BuildEmbeddings(GraphBuilder* b, const Tensor& ids, const BertShape& s, T
   x = Add(b, x, Embedding(b, Positions(b, ids, 1), "position_embeddings", s.positions, h));
   if (s.tasks > 0) x = Add(b, x, Embedding(b, b->Scalar(0), "task_type_embeddings", s.tasks, h));
   if (s.places > 0) x = AddPlacesOnPage(b, x, s, h);
-  return LayerNorm(b, x, "LayerNorm", h);
+  return s.norms == BertNorms::kBeforeXl ? x : LayerNorm(b, x, "LayerNorm", h);
 }
 
-// A projection, and the norm of its sum with the residual.
+// A projection, and its sum with the residual, with the norm if it is after the part.
 Tensor BuildOutput(GraphBuilder* b, const Tensor& x, const Tensor& around, int64_t in,
                    const BertShape& s, const char* type) {
   const Scope output(b, "output", absl::StrCat(s.prefix, type));
   const int64_t h = s.encoder.hidden;
-  return LayerNorm(b, Add(b, Linear(b, x, "dense", in, h, true), around), "LayerNorm", h);
+  const Tensor sum = Add(b, Linear(b, x, "dense", in, h, true), around);
+  return s.norms == BertNorms::kAfter ? LayerNorm(b, sum, "LayerNorm", h) : sum;
 }
 
 // Attention of x over `other`, which is `width` wide, with the sum and the norm after it.
@@ -83,12 +84,16 @@ Tensor BuildAttention(GraphBuilder* b, const Tensor& x, const Tensor& other, int
                       const char* name, const BertShape& s, bool causal) {
   const Scope attention(b, name, absl::StrCat(s.prefix, "Attention"));
   const EncoderShape& e = s.encoder;
+  const bool before = s.norms != BertNorms::kAfter;
+  const char* const norm = s.norms == BertNorms::kBefore ? "LayerNorm" : "self_attn_layer_norm";
+  const Tensor in = before ? LayerNorm(b, x, norm, e.hidden) : x;
+  const Tensor& source = before && other == x ? in : other;
   Tensor y;
   {
     const Scope self(b, "self", absl::StrCat(s.prefix, "SelfAttention"));
-    const Tensor q = Linear(b, x, "query", e.hidden, e.hidden, true);
-    const Tensor k = Linear(b, other, "key", width, e.hidden, true);
-    const Tensor v = Linear(b, other, "value", width, e.hidden, true);
+    const Tensor q = Linear(b, in, "query", e.hidden, e.hidden, true);
+    const Tensor k = Linear(b, source, "key", width, e.hidden, true);
+    const Tensor v = Linear(b, source, "value", width, e.hidden, true);
     y = Attention(b, q, k, v, {e.heads, e.heads, e.hidden / e.heads, causal});
   }
   return BuildOutput(b, y, x, e.hidden, s, "SelfOutput");
@@ -114,10 +119,11 @@ Tensor BuildLayer(GraphBuilder* b, Tensor x, const BertShape& s, int64_t index,
   x = BuildAttention(b, x, x, e.hidden, "attention", s, e.causal);
   if (s.other_width > 0 && other.empty()) DeclareAttention(b, s.other_width, "crossattention", s);
   if (!other.empty()) x = BuildAttention(b, x, other, s.other_width, "crossattention", s, false);
-  Tensor y;
+  Tensor y = s.norms == BertNorms::kBeforeXl ? LayerNorm(b, x, "LayerNorm", e.hidden) : x;
   {
     const Scope intermediate(b, "intermediate", absl::StrCat(s.prefix, "Intermediate"));
-    y = Activate(b, Linear(b, x, "dense", e.hidden, e.intermediate, true), e.activation);
+    if (s.norms == BertNorms::kBefore) y = LayerNorm(b, y, "LayerNorm", e.hidden);
+    y = Activate(b, Linear(b, y, "dense", e.hidden, e.intermediate, true), e.activation);
   }
   return BuildOutput(b, y, x, e.intermediate, s, "Output");
 }
@@ -215,10 +221,12 @@ Tensor BuildBertBody(GraphBuilder* b, const Tensor& ids, const BertShape& s, Ten
   if (s.embedding > 0 && s.embedding != h && s.head == 0) {
     x = Linear(b, x, "embeddings_project", s.embedding, h, true);
   }
-  const Scope encoder(b, "encoder", absl::StrCat(s.prefix, "Encoder"));
+  std::optional<Scope> encoder(std::in_place, b, "encoder", absl::StrCat(s.prefix, "Encoder"));
   if (s.head > 0) x = Linear(b, x, "embedding_hidden_mapping_in", s.embedding, h, true);
   for (int64_t i = 0; i < s.encoder.layers; ++i) x = BuildLayer(b, x, s, i, other);
-  return x;
+  if (s.norms == BertNorms::kAfter) return x;
+  if (s.norms == BertNorms::kBefore) encoder.reset();  // the norm is the model's
+  return LayerNorm(b, x, "LayerNorm", h);
 }
 
 Tensor BuildPooler(GraphBuilder* b, const Tensor& x, const BertShape& s) {
@@ -260,6 +268,23 @@ absl::StatusOr<std::string> BuildXlmRoberta(const Config& config) {
 
 absl::StatusOr<std::string> BuildCamembert(const Config& config) {
   return BuildBertLike(config, ReadBert(config, "Camembert", 30522), "roberta");
+}
+
+absl::StatusOr<std::string> BuildRobertaPreLayerNorm(const Config& config) {
+  BertShape s = ReadBert(config, "RobertaPreLayerNorm", 50265);
+  s.norms = BertNorms::kBefore;
+  return BuildBertLike(config, s, "roberta_prelayernorm");
+}
+
+absl::StatusOr<std::string> BuildXlmRobertaXl(const Config& config) {
+  BertShape s;
+  s.prefix = "XLMRobertaXL";
+  s.norms = BertNorms::kBeforeXl;
+  s.vocab = config.Size("vocab_size", 250880);
+  s.positions = config.Size("max_position_embeddings", 514);
+  s.types = config.Size("type_vocab_size", 1);
+  s.encoder = ReadEncoder(config, 2560, 32, 36, 10240, "gelu");
+  return BuildBertLike(config, s, "roberta");
 }
 
 absl::StatusOr<std::string> BuildErnie(const Config& config) {

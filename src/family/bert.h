@@ -10,11 +10,15 @@
 
 namespace onnxflops::family {
 
+// Where the norms are: after each part, before it, or before it with names of XLM-RoBERTa-XL's.
+enum class BertNorms { kAfter, kBefore, kBeforeXl };
+
 struct BertShape {
   std::string prefix;  // of the classes: "Bert", "Roberta", "XLMRoberta", "BlipText"
   int64_t vocab = 0, positions = 0;
   int64_t types = 0;  // token types; 0: no table of them
   EncoderShape encoder;
+  BertNorms norms = BertNorms::kAfter;
   // Width of the tokens that each layer's cross-attention reads; 0: no cross-attention.
   int64_t other_width = 0;
   int64_t embedding = 0;  // width of the embeddings, before a projection; 0: the layers'

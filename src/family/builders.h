@@ -103,6 +103,8 @@ absl::StatusOr<std::string> BuildUniSpeechSat(const Config& config);
 absl::StatusOr<std::string> BuildDinov2WithRegisters(const Config& config);
 absl::StatusOr<std::string> BuildVitMsn(const Config& config);
 absl::StatusOr<std::string> BuildIjepa(const Config& config);
+absl::StatusOr<std::string> BuildRobertaPreLayerNorm(const Config& config);
+absl::StatusOr<std::string> BuildXlmRobertaXl(const Config& config);
 
 }  // namespace onnxflops::family
 

@@ -113,6 +113,7 @@ constexpr Family kFamilies[] = {
     {"rembert", BuildRemBert},
     {"resnet", BuildResnet},
     {"roberta", BuildRoberta},
+    {"roberta-prelayernorm", BuildRobertaPreLayerNorm},
     {"rt_detr", BuildRtDetr},
     {"rt_detr_v2", BuildRtDetrV2},
     {"sam", BuildSam},
@@ -139,6 +140,7 @@ constexpr Family kFamilies[] = {
     {"wavlm", BuildWavLm},
     {"whisper", BuildWhisper, true, true},
     {"xlm-roberta", BuildXlmRoberta},
+    {"xlm-roberta-xl", BuildXlmRobertaXl},
     {"yolos", BuildYolos},
 };
 
