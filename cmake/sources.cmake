@@ -126,6 +126,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/image_blocks.cc
   src/family/internvl.cc
   src/family/llava.cc
+  src/family/mobilebert.cc
   src/family/mobilenet.cc
   src/family/mobilevit.cc
   src/family/modernbert.cc

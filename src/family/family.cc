@@ -95,6 +95,7 @@ constexpr Family kFamilies[] = {
     {"marian", BuildMarian, true},
     {"mbart", BuildMbart, true},
     {"mistral3", BuildMistral3, true, true},
+    {"mobilebert", BuildMobileBert},
     {"mobilenet_v1", BuildMobileNetV1},
     {"mobilenet_v2", BuildMobileNetV2},
     {"mobilevit", BuildMobileVit},
