@@ -151,6 +151,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/timm_vit.cc
   src/family/vision_language.cc
   src/family/vit.cc
+  src/family/vit_mae.cc
   src/family/wav2vec2.cc
   src/family/whisper.cc
   src/family/yolos.cc

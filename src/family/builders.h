@@ -106,6 +106,7 @@ absl::StatusOr<std::string> BuildIjepa(const Config& config);
 absl::StatusOr<std::string> BuildRobertaPreLayerNorm(const Config& config);
 absl::StatusOr<std::string> BuildXlmRobertaXl(const Config& config);
 absl::StatusOr<std::string> BuildMobileBert(const Config& config);
+absl::StatusOr<std::string> BuildVitMae(const Config& config);
 
 }  // namespace onnxflops::family
 

@@ -136,6 +136,7 @@ constexpr Family kFamilies[] = {
     {"unispeech", BuildUniSpeech},
     {"unispeech-sat", BuildUniSpeechSat},
     {"vit", BuildVit},
+    {"vit_mae", BuildVitMae},
     {"vit_msn", BuildVitMsn},
     {"wav2vec2", BuildWav2Vec2},
     {"wavlm", BuildWavLm},
