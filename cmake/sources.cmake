@@ -152,6 +152,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/vision_language.cc
   src/family/vit.cc
   src/family/vit_mae.cc
+  src/family/vitpose.cc
   src/family/wav2vec2.cc
   src/family/whisper.cc
   src/family/yolos.cc

@@ -138,6 +138,7 @@ constexpr Family kFamilies[] = {
     {"vit", BuildVit},
     {"vit_mae", BuildVitMae},
     {"vit_msn", BuildVitMsn},
+    {"vitpose", BuildVitPose},
     {"wav2vec2", BuildWav2Vec2},
     {"wavlm", BuildWavLm},
     {"whisper", BuildWhisper, true, true},
