@@ -144,6 +144,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/sam2.cc
   src/family/segformer.cc
   src/family/siglip.cc
+  src/family/squeezebert.cc
   src/family/swin.cc
   src/family/t5.cc
   src/family/timm.cc

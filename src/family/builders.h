@@ -108,6 +108,7 @@ absl::StatusOr<std::string> BuildXlmRobertaXl(const Config& config);
 absl::StatusOr<std::string> BuildMobileBert(const Config& config);
 absl::StatusOr<std::string> BuildVitMae(const Config& config);
 absl::StatusOr<std::string> BuildVitPose(const Config& config);
+absl::StatusOr<std::string> BuildSqueezeBert(const Config& config);
 
 }  // namespace onnxflops::family
 

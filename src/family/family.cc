@@ -130,6 +130,7 @@ constexpr Family kFamilies[] = {
     {"siglip_text_model", BuildSiglipTextModel},
     {"siglip_vision_model", BuildSiglipVisionModel},
     {"smolvlm", BuildSmolVlm, true, true},
+    {"squeezebert", BuildSqueezeBert},
     {"swin", BuildSwin},
     {"swinv2", BuildSwinV2},
     {"t5", BuildT5, true},
