@@ -96,45 +96,68 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/exporter/tensor_name.cc
   src/family/albert.cc
   src/family/anyres.cc
+  src/family/bart.cc
   src/family/beit.cc
   src/family/bert.cc
   src/family/blip.cc
   src/family/blocks.cc
   src/family/clip.cc
   src/family/clip_resnet.cc
+  src/family/clipseg.cc
   src/family/config.cc
   src/family/convnext.cc
   src/family/deberta.cc
   src/family/decoder.cc
   src/family/decoder_families.cc
+  src/family/deepseek_v4.cc
   src/family/detr.cc
   src/family/dinov2.cc
   src/family/dinov3.cc
   src/family/distilbert.cc
   src/family/dpt.cc
+  src/family/efficientnet.cc
   src/family/electra.cc
   src/family/family.cc
   src/family/fused_decoder.cc
+  src/family/gemma3n.cc
+  src/family/gemma4.cc
   src/family/gpt2.cc
   src/family/gptj.cc
   src/family/graph_builder.cc
   src/family/hiera.cc
+  src/family/hybrid.cc
+  src/family/hybrid_experts.cc
   src/family/idefics3.cc
   src/family/image_blocks.cc
   src/family/internvl.cc
+  src/family/linear_attention.cc
+  src/family/llama4.cc
   src/family/llava.cc
+  src/family/mamba.cc
+  src/family/mllama.cc
+  src/family/mobilebert.cc
+  src/family/mobilenet.cc
   src/family/mobilevit.cc
   src/family/modernbert.cc
   src/family/mpnet.cc
+  src/family/nemotron_h.cc
   src/family/open_clip.cc
   src/family/open_clip_text.cc
   src/family/opt.cc
+  src/family/owlvit.cc
   src/family/pixtral.cc
+  src/family/plain_decoder.cc
   src/family/qwen_vl.cc
+  src/family/regnet.cc
   src/family/resnet.cc
+  src/family/rt_detr.cc
   src/family/sam.cc
+  src/family/sam2.cc
   src/family/segformer.cc
   src/family/siglip.cc
+  src/family/squeezebert.cc
+  src/family/state_layers.cc
+  src/family/state_space.cc
   src/family/swin.cc
   src/family/t5.cc
   src/family/timm.cc
@@ -142,8 +165,12 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/timm_vit.cc
   src/family/vision_language.cc
   src/family/vit.cc
+  src/family/vit_mae.cc
+  src/family/vitpose.cc
   src/family/wav2vec2.cc
   src/family/whisper.cc
+  src/family/yolos.cc
+  src/family/zamba2.cc
   src/resolve/body_map.cc
   src/resolve/inline_calls.cc
   src/resolve/operator_rows.cc

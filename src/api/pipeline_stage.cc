@@ -185,7 +185,8 @@ class StageCounter {
   absl::Status BindDecoder() {
     const Expr tokens = stage_.new_tokens ? stage_.new_tokens->value : Expr(1);
     const Expr past = stage_.past ? stage_.past->value : Expr(0);
-    const std::pair<Expr, Expr> of_step[] = {{decoder_->tokens, tokens}, {decoder_->length, past}};
+    std::vector<std::pair<Expr, Expr>> of_step = {{decoder_->tokens, tokens}};
+    if (decoder_->tensors > 0) of_step.emplace_back(decoder_->length, past);  // else it has states
     for (const auto& [dim, size] : of_step) {
       if (const std::optional<std::string> symbol = OnlySymbol(dim)) {
         RETURN_IF_ERROR(SetSize(*symbol, size));

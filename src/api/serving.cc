@@ -153,6 +153,19 @@ CountOptions OptionsWithoutImages(const Model& model, const Model& step,
   return without;
 }
 
+// Where a step has a fixed number of tokens, with those of the model for a prompt.
+Decoder WithTokensOfPrompt(const Model& model, Decoder decoder) {
+  if (!decoder.tokens.is_literal()) return decoder;
+  for (const ValueId id : model->graph(0).inputs) {
+    const Value& input = model->value(id);
+    if (input.name != decoder.token_input || input.declared == nullptr) continue;
+    const DeclaredType& type = *input.declared;
+    if (type.dims.size() != 2 || type.dims[1].size >= 0) continue;
+    decoder.tokens = Expr::Symbol(FileSymbol(type.dims[1].name), 1);
+  }
+  return decoder;
+}
+
 class Server {
  public:
   // `step`: the graph of a step with a cache, if it is separate from the model.
@@ -170,9 +183,10 @@ class Server {
     column.of_configuration = step_ && !is_prompt;
     const Model& model = column.of_configuration ? *step_ : model_;
     const CountOptions& given = column.of_configuration ? step_options_ : options_;
+    const Decoder decoder = is_prompt ? WithTokensOfPrompt(model_, decoder_) : decoder_;
     ASSIGN_OR_RETURN(CountOptions options, column.requests
-                                               ? OptionsOfRequests(given, decoder_, request)
-                                               : OptionsOfStep(given, decoder_, column));
+                                               ? OptionsOfRequests(given, decoder, request)
+                                               : OptionsOfStep(given, decoder, column));
     if (is_prompt) options.bindings.erase("past");
     options.memory.reset();
     ASSIGN_OR_RETURN(const Report counted, Count(model, options));

@@ -171,7 +171,8 @@ void ServingStepMaker::AddCache(const Expr& kept, const Expr& past, bool writes_
   column->cache_bytes = with(CacheOf(kept), true);
   column->fixed_cache_bytes = fixed;
   traffic.cache_read = with(CacheOf(past), !writes_fixed);
-  traffic.cache_written = with(CacheOf(kept - past), writes_fixed);
+  // A step writes its states anew.
+  traffic.cache_written = with(CacheOf(kept - past), writes_fixed || decoder_.has_states);
   if (!column->tower || !column->requests || !traffic.cache_read || !traffic.cache_written) return;
   // Requests that begin write an encoder's keys and values instead of reading those before.
   const Expr made = FloorDiv(fixed * column->tower->requests, column->requests->count);

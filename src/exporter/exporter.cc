@@ -29,6 +29,8 @@ Exporter ExporterOf(const ModelData& model) {
   return torch_script ? Exporter::kTorchScript : Exporter::kOther;
 }
 
+bool IsOwnGraph(const ModelData& model) { return model.producer_name == "onnxflops"; }
+
 std::optional<TorchRelease> TorchReleaseOf(const ModelData& model) {
   if (model.producer_name != kPyTorch) return std::nullopt;
   const std::vector<absl::string_view> parts = absl::StrSplit(model.producer_version, '.');

@@ -19,6 +19,8 @@ enum class Exporter : uint8_t {
   kOther,        // not PyTorch, or no trace of it is left
 };
 Exporter ExporterOf(const ModelData& model);
+// A graph that was made of a configuration: what it stores once, modules share.
+bool IsOwnGraph(const ModelData& model);
 
 // Major and minor version of the PyTorch that exported the file; nullopt if unknown.
 using TorchRelease = std::pair<int, int>;

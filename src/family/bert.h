@@ -1,4 +1,4 @@
-// The encoder of BERT, RoBERTa, XLM-RoBERTa and ELECTRA, and the decoder of BLIP.
+// The encoder of BERT, RoBERTa and their kin, and the decoder of BLIP.
 #ifndef ONNXFLOPS_SRC_FAMILY_BERT_H_
 #define ONNXFLOPS_SRC_FAMILY_BERT_H_
 
@@ -10,14 +10,21 @@
 
 namespace onnxflops::family {
 
+// Where the norms are: after each part, before it, or before it with names of XLM-RoBERTa-XL's.
+enum class BertNorms { kAfter, kBefore, kBeforeXl };
+
 struct BertShape {
   std::string prefix;  // of the classes: "Bert", "Roberta", "XLMRoberta", "BlipText"
   int64_t vocab = 0, positions = 0;
   int64_t types = 0;  // token types; 0: no table of them
   EncoderShape encoder;
+  BertNorms norms = BertNorms::kAfter;
   // Width of the tokens that each layer's cross-attention reads; 0: no cross-attention.
   int64_t other_width = 0;
   int64_t embedding = 0;  // width of the embeddings, before a projection; 0: the layers'
+  int64_t tasks = 0;      // ERNIE's task types; 0: no table of them
+  int64_t places = 0;     // LayoutLM's rows and columns of a page; 0: text without a page
+  int64_t head = 0;       // RemBERT's width before the words; 0: another head
   // The longest text: RoBERTa counts positions from 2, after the padding token's.
   int64_t Longest() const;
 };

@@ -87,6 +87,13 @@ Tensor RmsNorm(GraphBuilder* b, const Tensor& x, absl::string_view name, int64_t
   return b->Op("RMSNormalization", {x, b->Weight("weight", {width})});
 }
 
+// ONNX's operator has weights: one number for all features.
+Tensor PlainRmsNorm(GraphBuilder* b, const Tensor& x, absl::string_view name,
+                    absl::string_view type) {
+  const Scope scope(b, name, type);
+  return b->Op("RMSNormalization", {x, Factor(b, 1)});
+}
+
 Tensor LayerScale(GraphBuilder* b, const Tensor& x, absl::string_view name, int64_t width) {
   const Scope scope(b, name, "LayerScale");
   return Mul(b, x, b->Weight("gamma", {width}));
@@ -234,17 +241,28 @@ Tensor AttentionWithSinks(GraphBuilder* b, std::vector<Tensor> inputs,
   return b->Ops("GroupQueryAttention", inputs, outputs, attrs, "com.microsoft")[0];
 }
 
-}  // namespace
-
-Tensor Attention(GraphBuilder* b, const Tensor& q, const Tensor& k, const Tensor& v,
-                 const AttentionShape& shape, const Tensor& mask) {
-  Attrs attrs = {{"q_num_heads", shape.heads}, {"kv_num_heads", shape.kv_heads}};
+// `by_head`: the heads are a dimension of queries, keys and values.
+Attrs AttentionAttrs(const AttentionShape& shape, bool by_head) {
+  Attrs attrs;
+  if (!by_head) attrs = {{"q_num_heads", shape.heads}, {"kv_num_heads", shape.kv_heads}};
   if (shape.causal) attrs.push_back({"is_causal", int64_t{1}});
   if (shape.window > 0) attrs.push_back({"left_window_size", shape.window - 1});
   if (shape.window > 0 && !shape.causal) attrs.push_back({"right_window_size", shape.window - 1});
   if (shape.softcap > 0) attrs.push_back({"softcap", static_cast<float>(shape.softcap)});
-  if (!shape.cache && !shape.sinks.empty()) return AttentionWithSinks(b, {q, k, v}, {""}, shape);
-  if (!shape.cache) return b->Op("Attention", {q, k, v, mask}, attrs);
+  return attrs;
+}
+
+}  // namespace
+
+Tensor Attention(GraphBuilder* b, const Tensor& q, const Tensor& k, const Tensor& v,
+                 const AttentionShape& shape, const Tensor& mask) {
+  if (shape.cache) return AttentionWithCache(b, q, k, v, shape, mask).y;
+  if (!shape.sinks.empty()) return AttentionWithSinks(b, {q, k, v}, {""}, shape);
+  return b->Op("Attention", {q, k, v, mask}, AttentionAttrs(shape, /*by_head=*/false));
+}
+
+Attended AttentionWithCache(GraphBuilder* b, const Tensor& q, const Tensor& k, const Tensor& v,
+                            const AttentionShape& shape, const Tensor& mask) {
   const int64_t value_dim = shape.value_dim > 0 ? shape.value_dim : shape.head_dim;
   std::vector<Tensor> inputs = {q, k, v};
   if (shape.sinks.empty()) inputs.push_back(mask);
@@ -259,8 +277,21 @@ Tensor Attention(GraphBuilder* b, const Tensor& q, const Tensor& k, const Tensor
         {"batch", shape.kv_heads, absl::StrCat(PastLength(shape), " + ", shape.new_tokens), dim});
   }
   b->AssumeDim("past", 0);
-  if (!shape.sinks.empty()) return AttentionWithSinks(b, std::move(inputs), outputs, shape);
-  return b->Ops("Attention", inputs, outputs, attrs)[0];
+  if (!shape.sinks.empty())
+    return {AttentionWithSinks(b, std::move(inputs), outputs, shape), "", ""};
+  const std::vector<Tensor> found =
+      b->Ops("Attention", inputs, outputs, AttentionAttrs(shape, /*by_head=*/false));
+  return {found[0], found[1], found[2]};
+}
+
+// With a past there are more keys than queries, so the operator is given their number.
+Tensor AttendFromEnd(GraphBuilder* b, const Tensor& q, const Tensor& keys, const Tensor& values,
+                     const AttentionShape& shape, const Tensor& mask) {
+  const Tensor ends = b->Op("Expand", {SizeOf(b, keys, 2), SizeOf(b, keys, 0)});
+  const Tensor y = b->Op("Attention", {q, keys, values, mask, "", "", ends},
+                         AttentionAttrs(shape, /*by_head=*/true));
+  const int64_t value_dim = shape.value_dim > 0 ? shape.value_dim : shape.head_dim;
+  return Reshape(b, Transpose(b, y, {0, 2, 1, 3}), {0, 0, shape.heads * value_dim});
 }
 
 Tensor EncoderAttention(GraphBuilder* b, const Tensor& q, int64_t layer, const AttentionShape& s,
@@ -324,12 +355,22 @@ Tensor RoutedExperts(GraphBuilder* b, const Tensor& x, const Tensor& scores,
   const auto bias = [&](const char* name, int64_t width) {
     return shape.biased ? b->Weight(name, {e, width}) : Tensor();
   };
+  if (!shape.gated) {
+    return b->Ops(
+        "MoE", {x, scores, b->Weight("up_proj", {e, i, h}), "", b->Weight("down_proj", {e, h, i})},
+        {""},
+        {{"k", shape.top_k},
+         {"activation_type", shape.function},
+         {"normalize_routing_weights", int64_t{shape.normalize ? 1 : 0}}},
+        "com.microsoft")[0];
+  }
   Attrs attrs = {{"k", shape.top_k},
-                 {"activation_type", std::string("swiglu")},
+                 {"activation_type", std::string(shape.function == "gelu" ? "geglu" : "swiglu")},
                  {"swiglu_fusion", int64_t{1}},
                  {"normalize_routing_weights", int64_t{shape.normalize ? 1 : 0}}};
+  constexpr float kAlpha = 1.702F, kBeta = 1, kLimit = 7;  // their values change no count
+  if (shape.limited) attrs.push_back({"swiglu_limit", kLimit});
   if (shape.clamped) {
-    constexpr float kAlpha = 1.702F, kBeta = 1, kLimit = 7;  // their values change no count
     attrs.insert(
         attrs.end(),
         {{"activation_alpha", kAlpha}, {"activation_beta", kBeta}, {"swiglu_limit", kLimit}});
@@ -383,9 +424,11 @@ Tensor Factor(GraphBuilder* b, double value) {
 }
 
 Tensor Logits(GraphBuilder* b, Tensor x, const Tensor& table, const LanguageModel& m) {
-  x = m.tied ? TiedLinear(b, x, "lm_head", table, m.head_bias ? m.vocab : 0)
-             : Linear(b, x, "lm_head", m.hidden, m.vocab, m.head_bias);
+  if (m.scaled_hidden) x = b->Op("Div", {x, Factor(b, 1)});
+  x = m.tied ? TiedLinear(b, x, m.head, table, m.head_bias ? m.vocab : 0)
+             : Linear(b, x, m.head, m.hidden, m.vocab, m.head_bias);
   if (m.scaled) x = b->Op("Div", {x, Factor(b, 1)});
+  if (m.multiplied) x = Mul(b, x, Factor(b, 1));
   if (m.softcap == 0) return x;
   const Tensor cap = Factor(b, m.softcap);
   return Mul(b, b->Op("Tanh", {b->Op("Div", {x, cap})}), cap);
@@ -398,8 +441,9 @@ absl::StatusOr<std::string> CausalModel(const Config& config, const LanguageMode
   const DType dtype = config.Precision();
   if (!config.notes().status.ok()) return config.notes().status;
   GraphBuilder b(root, dtype, config.notes().save);
-  const Tensor ids = b.Input("input_ids", DType::kInt64, {"batch", "seq"});
-  const Tensor positions = b.Input("position_ids", DType::kInt64, {"batch", "seq"});
+  const Tensor ids = b.Input("input_ids", DType::kInt64, {"batch", m.tokens});
+  Tensor positions;
+  if (m.positioned) positions = b.Input("position_ids", DType::kInt64, {"batch", m.tokens});
   Tensor x, table;
   {
     std::optional<Scope> body;
@@ -407,10 +451,10 @@ absl::StatusOr<std::string> CausalModel(const Config& config, const LanguageMode
     x = layers(&b, ids, positions, &table);
   }
   if (!with_head) {
-    b.Output("last_hidden_state", x, dtype, {"batch", "seq", m.hidden});
+    b.Output("last_hidden_state", x, dtype, {"batch", m.tokens, m.hidden});
     return std::move(b).Finish();
   }
-  b.Output("logits", Logits(&b, x, table, m), dtype, {"batch", "seq", m.vocab});
+  b.Output("logits", Logits(&b, x, table, m), dtype, {"batch", m.tokens, m.vocab});
   return std::move(b).Finish();
 }
 

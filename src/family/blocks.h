@@ -26,6 +26,9 @@ Tensor LayerNorm(GraphBuilder* b, const Tensor& x, absl::string_view name, int64
                  bool bias = true);
 Tensor RmsNorm(GraphBuilder* b, const Tensor& x, absl::string_view name, int64_t width,
                absl::string_view type);
+// The same without weights.
+Tensor PlainRmsNorm(GraphBuilder* b, const Tensor& x, absl::string_view name,
+                    absl::string_view type);
 // A learned factor for each feature, in a module of this name.
 Tensor LayerScale(GraphBuilder* b, const Tensor& x, absl::string_view name, int64_t width);
 // Rows of a table, which is given back in *table for an output layer that shares it.
@@ -104,6 +107,18 @@ struct AttentionShape {
 Tensor Attention(GraphBuilder* b, const Tensor& q, const Tensor& k, const Tensor& v,
                  const AttentionShape& shape, const Tensor& mask = "");
 
+// The same with the keys and values that it sees, those of its cache and the new ones: [batch,
+// kv_heads, n, dim]. `shape` has a cache.
+struct Attended {
+  Tensor y, keys, values;
+};
+Attended AttentionWithCache(GraphBuilder* b, const Tensor& q, const Tensor& k, const Tensor& v,
+                            const AttentionShape& shape, const Tensor& mask = "");
+// Causal attention of q, [batch, heads, n, dim], whose queries are the last of the keys' positions:
+// [batch, n, heads * value_dim].
+Tensor AttendFromEnd(GraphBuilder* b, const Tensor& q, const Tensor& keys, const Tensor& values,
+                     const AttentionShape& shape, const Tensor& mask = "");
+
 // Softmax(q k') v of [batch, n, heads * head_dim], with an encoder's keys and values of `length`
 // from the cache of a layer: past_key_values.N.encoder.key.
 Tensor EncoderAttention(GraphBuilder* b, const Tensor& q, int64_t layer,
@@ -139,6 +154,9 @@ struct ExpertShape {
   bool normalize;
   bool biased = false;
   bool clamped = false;  // both halves, and the gate is G sigmoid(alpha G) (L + 1)
+  bool limited = false;  // both halves are clamped
+  bool gated = true;
+  std::string function = "silu";  // of a gate: "silu" or "gelu"; without one any of the operator's
 };
 // The top_k of the experts for each token, by scores of a router [tokens, experts], in a module
 // "experts"; x of [batch, seq, hidden].
@@ -154,8 +172,13 @@ struct LanguageModel {
   int64_t vocab = 0, hidden = 0;
   bool tied = false;  // the output layer is the embedding
   bool head_bias = false;
-  double softcap = 0;   // of the logits
-  bool scaled = false;  // logits are divided by a number
+  double softcap = 0;            // of the logits
+  bool scaled = false;           // logits are divided by a number
+  bool multiplied = false;       // or times one
+  const char* head = "lm_head";  // the output layer
+  Dim tokens = "seq";            // of the input
+  bool positioned = true;        // position_ids are an input
+  bool scaled_hidden = false;    // so is what the output layer takes
 };
 // The output layer; `table` is the embedding.
 Tensor Logits(GraphBuilder* b, Tensor x, const Tensor& table, const LanguageModel& model);

@@ -15,41 +15,14 @@
 namespace onnxflops::family {
 namespace {
 
-constexpr EncoderLayerNames kLayer = {
-    "CLIPEncoderLayer", "self_attn", "q_proj",  "k_proj", "v_proj", "out_proj",
-    "CLIPAttention",    "mlp",       "CLIPMLP", "fc1",    "fc2",    "layer_norm1",
-    "layer_norm2"};
+constexpr ClipNames kClipNames = {
+    "CLIP",
+    "CLIPEncoder",
+    "pre_layrnorm",  // spelled so in the reference implementation
+    {"CLIPEncoderLayer", "self_attn", "q_proj", "k_proj", "v_proj", "out_proj", "CLIPAttention",
+     "mlp", "CLIPMLP", "fc1", "fc2", "layer_norm1", "layer_norm2"}};
 
-struct ClipText {
-  int64_t vocab, positions;
-  EncoderShape encoder;
-};
-
-ClipText ReadText(const Config& config) {
-  ClipText text = {config.Size("vocab_size", 49408), config.Size("max_position_embeddings", 77),
-                   ReadEncoder(config, 512, 8, 12, 2048, "quick_gelu")};
-  text.encoder.causal = true;
-  return text;
-}
-
-// The token at the end of each text: [batch, hidden].
-Tensor BuildText(GraphBuilder* b, const Tensor& ids, const ClipText& text) {
-  const int64_t h = text.encoder.hidden;
-  Tensor x;
-  {
-    const Scope embeddings(b, "embeddings", "CLIPTextEmbeddings");
-    x = Embedding(b, ids, "token_embedding", text.vocab, h);
-    const Tensor places = Positions(b, ids, 1);
-    x = Add(b, x, Embedding(b, places, "position_embedding", text.positions, h));
-    b->LimitDim("seq", text.positions);
-  }
-  {
-    const Scope encoder(b, "encoder", "CLIPEncoder");
-    x = PreNormLayers(b, x, text.encoder, kLayer);
-  }
-  x = LayerNorm(b, x, "final_layer_norm", h);
-  return TakeAtLargest(b, x, ids);
-}
+const ClipNames& NamesOr(const ClipNames* names) { return names != nullptr ? *names : kClipNames; }
 
 void BuildBothTowers(GraphBuilder* b, const ClipVision& vision, const ClipText& text,
                      int64_t projection) {
@@ -63,7 +36,7 @@ void BuildBothTowers(GraphBuilder* b, const ClipVision& vision, const ClipText& 
   image = Linear(b, image, "visual_projection", vision.encoder.hidden, projection, false);
   {
     const Scope tower(b, "text_model", "CLIPTextModel");
-    words = BuildText(b, ids, text);
+    words = BuildClipTextTower(b, ids, text);
   }
   words = Linear(b, words, "text_projection", text.encoder.hidden, projection, false);
   ContrastiveHead(b, image, words, projection, {}, false);
@@ -71,8 +44,35 @@ void BuildBothTowers(GraphBuilder* b, const ClipVision& vision, const ClipText& 
 
 }  // namespace
 
+ClipText ReadClipText(const Config& config) {
+  ClipText text = {config.Size("vocab_size", 49408), config.Size("max_position_embeddings", 77),
+                   ReadEncoder(config, 512, 8, 12, 2048, "quick_gelu"), nullptr};
+  text.encoder.causal = true;
+  return text;
+}
+
+Tensor BuildClipTextTower(GraphBuilder* b, const Tensor& ids, const ClipText& text) {
+  const int64_t h = text.encoder.hidden;
+  const ClipNames& names = NamesOr(text.names);
+  Tensor x;
+  {
+    const Scope embeddings(b, "embeddings", absl::StrCat(names.prefix, "TextEmbeddings"));
+    x = Embedding(b, ids, "token_embedding", text.vocab, h);
+    const Tensor places = Positions(b, ids, 1);
+    x = Add(b, x, Embedding(b, places, "position_embedding", text.positions, h));
+    b->LimitDim("seq", text.positions);
+  }
+  {
+    const Scope encoder(b, "encoder", absl::StrCat(names.prefix, "Encoder"));
+    x = PreNormLayers(b, x, text.encoder, names.layer);
+  }
+  x = LayerNorm(b, x, "final_layer_norm", h);
+  return TakeAtLargest(b, x, ids);
+}
+
 ClipVision ReadClipVision(const Config& config) {
-  return {ReadImage(config, 224, 32), ReadEncoder(config, 768, 12, 12, 3072, "quick_gelu")};
+  return {ReadImage(config, 224, 32), ReadEncoder(config, 768, 12, 12, 3072, "quick_gelu"),
+          nullptr};
 }
 
 Tensor PixelValues(GraphBuilder* b, const ImageShape& image) {
@@ -82,24 +82,28 @@ Tensor PixelValues(GraphBuilder* b, const ImageShape& image) {
 ClipVisionOutput BuildClipVision(GraphBuilder* b, const Tensor& pixels, const ClipVision& vision,
                                  int64_t take) {
   const int64_t h = vision.encoder.hidden;
+  const ClipNames& names = NamesOr(vision.names);
   Tensor x;
   {
-    const Scope embeddings(b, "embeddings", "CLIPVisionEmbeddings");
+    const Scope embeddings(b, "embeddings", absl::StrCat(names.prefix, "VisionEmbeddings"));
     x = PatchEmbedding(b, pixels, vision.image, h, "patch_embedding", false);
     const Tensor first = RepeatForBatch(b, b->Weight("class_embedding", {h}), x, {1, h});
     x = Concat(b, {first, x}, 1);
     const Tensor places = Positions(b, x, 1);
     x = Add(b, x, Embedding(b, places, "position_embedding", vision.image.Patches() + 1, h));
   }
-  x = LayerNorm(b, x, "pre_layrnorm", h);  // spelled so in the reference implementation
+  x = LayerNorm(b, x, names.first_norm, h);
   ClipVisionOutput out;
+  out.tokens = x;
   {
-    const Scope encoder(b, "encoder", "CLIPEncoder");
+    const Scope encoder(b, "encoder", names.encoder);
     EncoderShape part = vision.encoder;
-    part.layers = take;
-    out.tokens = PreNormLayers(b, x, part, kLayer);
-    part.layers = vision.encoder.layers;
-    x = PreNormLayers(b, out.tokens, part, kLayer, take);
+    for (int64_t i = 0; i < vision.encoder.layers; ++i) {
+      part.layers = i + 1;
+      x = PreNormLayers(b, x, part, names.layer, i);
+      out.states.push_back(x);
+      if (i + 1 == take) out.tokens = x;
+    }
   }
   out.pooled = LayerNorm(b, TakeToken(b, x, 0), "post_layernorm", h);
   return out;
@@ -118,7 +122,7 @@ void ContrastiveHead(GraphBuilder* b, const Tensor& image, const Tensor& text, i
 }
 
 absl::StatusOr<std::string> BuildClip(const Config& config) {
-  const ClipText text = ReadText(config.Child("text_config"));
+  const ClipText text = ReadClipText(config.Child("text_config"));
   const ClipVision vision = ReadClipVision(config.Child("vision_config"));
   const int64_t projection = config.Size("projection_dim", 512);
   const std::string root = config.RequireArchitecture({"CLIPModel"});
@@ -130,7 +134,7 @@ absl::StatusOr<std::string> BuildClip(const Config& config) {
 }
 
 absl::StatusOr<std::string> BuildClipText(const Config& config) {
-  const ClipText text = ReadText(config);
+  const ClipText text = ReadClipText(config);
   const std::string root =
       config.RequireArchitecture({"CLIPTextModel", "CLIPTextModelWithProjection"});
   const bool projects = root == "CLIPTextModelWithProjection";
@@ -143,7 +147,7 @@ absl::StatusOr<std::string> BuildClipText(const Config& config) {
   {
     std::optional<Scope> tower;
     if (projects) tower.emplace(&b, "text_model", "CLIPTextModel");
-    x = BuildText(&b, ids, text);
+    x = BuildClipTextTower(&b, ids, text);
   }
   if (projects) x = Linear(&b, x, "text_projection", text.encoder.hidden, width, false);
   b.Output(projects ? "text_embeds" : "pooler_output", x, dtype, {"batch", width});

@@ -51,6 +51,11 @@ bool Config::HasList(const char* key) const {
   return value != nullptr && value->is_array();
 }
 
+bool Config::HasText(const char* key) const {
+  const Json* value = Find(key);
+  return value != nullptr && value->is_string();
+}
+
 bool Config::HasNull(const char* key) const {
   if (object_ == nullptr) return false;
   const auto at = object_->find(key);
@@ -216,6 +221,21 @@ std::vector<double> Config::Reals(const char* key, const std::vector<double>& ot
   }
   if (!fits || reals.size() != value->size()) Fault(key, "should be a list of numbers above 0");
   return reals.empty() ? otherwise : reals;
+}
+
+std::vector<double> Config::Parts(const char* key) const {
+  std::vector<double> parts;
+  const Json* value = Find(key);
+  const bool fits = value != nullptr && value->is_array() && value->size() <= kMaxConfigLayers;
+  for (size_t i = 0; fits && i < value->size(); ++i) {
+    const Json& item = (*value)[i];
+    if (item.is_number()) parts.push_back(item.get<double>());
+    if (!item.is_number() || !(parts.back() >= 0 && parts.back() <= 1)) break;
+  }
+  const bool good = fits && parts.size() == value->size() &&
+                    (parts.empty() || (parts.back() >= 0 && parts.back() <= 1));
+  if (!good) Fault(key, "should be a list of numbers of 0 to 1");
+  return parts;
 }
 
 std::vector<bool> Config::Flags(const char* key, const std::vector<bool>& otherwise) const {

@@ -58,6 +58,8 @@ class Config {
   bool IsZero(const char* key) const;
   // There, as a list.
   bool HasList(const char* key) const;
+  // There, as a string.
+  bool HasText(const char* key) const;
   // There, as null.
   bool HasNull(const char* key) const;
   // A whole number of 1 to kMaxConfigSize.
@@ -83,6 +85,8 @@ class Config {
   std::vector<int64_t> SizesOr(const char* key, const std::vector<int64_t>& otherwise) const;
   // Numbers above 0 of a list; `otherwise` if it is not there.
   std::vector<double> Reals(const char* key, const std::vector<double>& otherwise) const;
+  // Numbers of 0 to 1 of a list.
+  std::vector<double> Parts(const char* key) const;
   // true and false of a list; `otherwise` if it is not there.
   std::vector<bool> Flags(const char* key, const std::vector<bool>& otherwise) const;
   // Pairs of whole numbers of a list; `otherwise` if it is not there.

@@ -15,8 +15,18 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "src/family/state_layers.h"
 
 namespace onnxflops::family {
+void ReadSparseLayers(const Config& config, DecoderShape* s) {
+  const int64_t step = config.Size("decoder_sparse_step", 1);
+  const std::vector<int64_t> dense = config.Indices("mlp_only_layers");
+  for (int64_t i = 0; i < s->layers; ++i) {
+    const bool listed = std::find(dense.begin(), dense.end(), i) != dense.end();
+    s->has_experts.push_back(!listed && (i + 1) % step == 0);
+  }
+}
+
 namespace {
 
 // ---- heads
@@ -58,14 +68,14 @@ void ReadLatent(const Config& config, const LatentAttention& otherwise, DecoderS
 // ---- windows
 
 constexpr int64_t kWindow = 4096;
+constexpr int64_t kLeastWindow = 3;  // a smaller one keeps a past of 1 or 0, which has no formula
 
 // The layers with a window: "layer_types", or sliding_window for all.
 void ReadWindows(const Config& config, int64_t window, DecoderShape* s) {
-  constexpr int64_t kLeast = 3;  // a smaller one keeps a past of 1 or 0, which has no formula
   const auto layers = static_cast<size_t>(s->layers);
-  if (window < kLeast) {
+  if (window < kLeastWindow) {
     config.Fault("sliding_window",
-                 absl::StrCat("is ", window, ": known are ", kLeast, " and more"));
+                 absl::StrCat("is ", window, ": known are ", kLeastWindow, " and more"));
   }
   s->windows.assign(layers, window);
   const std::optional<std::vector<std::string>> types = config.Texts("layer_types");
@@ -229,6 +239,11 @@ double Cap(const Config& config, const char* key, double otherwise) {
   return config.Real(key, otherwise);
 }
 
+void RestOfNanoChat(const Config& config, DecoderShape* s) {
+  constexpr char kCap[] = "final_logit_softcapping";
+  if (!config.HasNull(kCap)) s->output_softcap = Cap(config, kCap, 15);
+}
+
 void RestOfGemma2(const Config& config, DecoderShape* s) {
   s->attention_softcap = Cap(config, "attn_logit_softcapping", 50);
   s->output_softcap = Cap(config, "final_logit_softcapping", 30);
@@ -317,20 +332,81 @@ void ReadExperts(const Config& config, int64_t width, int64_t experts, int64_t t
   RequireExperts(config, *s);
 }
 
+// ---- Llama 4
+
+// Chunks of tokens see themselves alone, in the layers with positions. A cache keeps as much of a
+// chunk as of a window, and eager attention has the same products. With --causal half, the pairs
+// are those of a window, which are more than those of chunks.
+void ReadChunks(const Config& config, DecoderShape* s) {
+  const auto layers = static_cast<size_t>(s->layers);
+  const std::optional<std::vector<std::string>> types = config.Texts("layer_types");
+  if (types && types->size() != layers) {
+    return config.Fault("layer_types",
+                        absl::StrCat("has ", types->size(), " entries for ", layers, " layers"));
+  }
+  constexpr char kChunk[] = "attention_chunk_size";
+  const int64_t chunk = config.HasNull(kChunk) ? 0 : config.Size(kChunk, 8192);
+  for (size_t i = 0; i < layers; ++i) {
+    const bool chunked = types ? (*types)[i] == "chunked_attention" : !s->unrotated[i];
+    if (types && !chunked && (*types)[i] != "full_attention") {
+      return config.Fault("layer_types", "knows full_attention and chunked_attention");
+    }
+    if (types && chunked && chunk == 0) return config.Fault(kChunk, "is missing");
+    if (chunked && chunk > 0 && chunk < kLeastWindow) {
+      return config.Fault(kChunk,
+                          absl::StrCat("is ", chunk, ": known are ", kLeastWindow, " and more"));
+    }
+    s->windows.push_back(chunked ? chunk : 0);
+  }
+}
+
+// transformers runs all experts on all tokens, and those that a token is not routed to on zeros. As
+// in the other mixtures, a token costs the experts that it is routed to.
+void ReadLlama4Experts(const Config& config, DecoderShape* s) {
+  s->experts = {s->hidden, s->intermediate, config.Size("num_local_experts", 16),
+                config.Size("num_experts_per_tok", 1), /*normalize=*/false};
+  RequireExperts(config, *s);
+  if (s->experts.top_k < s->experts.experts) {
+    config.notes().ignored.push_back(
+        absl::StrCat("a token costs ", s->experts.top_k, " of ", s->experts.experts,
+                     " experts, and the shared one; transformers runs all of them on each token"));
+  }
+  s->shared_intermediate = s->intermediate;
+  s->intermediate = config.Size("intermediate_size_mlp", 16384);
+  s->has_experts.assign(static_cast<size_t>(s->layers), false);
+  if (config.Has("moe_layers")) {
+    for (const int64_t i : config.Indices("moe_layers")) {
+      if (i < s->layers) s->has_experts[static_cast<size_t>(i)] = true;
+    }
+    return;
+  }
+  const int64_t step = config.Size("interleave_moe_layer_step", 1);
+  for (int64_t i = 0; i < s->layers; ++i) {
+    s->has_experts[static_cast<size_t>(i)] = (i + 1) % step == 0;
+  }
+}
+
+void RestOfLlama4(const Config& config, DecoderShape* s) {
+  const std::vector<int64_t> rotated = config.Indices("no_rope_layers");
+  const int64_t interval = config.Size("no_rope_layer_interval", 4);
+  if (!rotated.empty() && rotated.size() < static_cast<size_t>(s->layers)) {
+    return config.Fault("no_rope_layers", absl::StrCat("has ", rotated.size(), " entries for ",
+                                                       s->layers, " layers"));
+  }
+  for (int64_t i = 0; i < s->layers; ++i) {
+    s->unrotated.push_back(rotated.empty() ? (i + 1) % interval == 0
+                                           : rotated[static_cast<size_t>(i)] == 0);
+  }
+  if (config.Flag("use_qk_norm", true)) s->rotated_norm = "qk_norm";
+  s->tempered_queries = config.Flag("attn_temperature_tuning", true);
+  ReadChunks(config, s);
+  ReadLlama4Experts(config, s);
+}
+
 void RestOfOlmoe(const Config& config, DecoderShape* s) {
   ReadExperts(config, s->intermediate, 64, 8, s);
   s->has_experts.assign(static_cast<size_t>(s->layers), true);
   NoClipping(config, s);
-}
-
-// The layers of Qwen's mixtures that have experts.
-void ReadSparseLayers(const Config& config, DecoderShape* s) {
-  const int64_t step = config.Size("decoder_sparse_step", 1);
-  const std::vector<int64_t> dense = config.Indices("mlp_only_layers");
-  for (int64_t i = 0; i < s->layers; ++i) {
-    const bool listed = std::find(dense.begin(), dense.end(), i) != dense.end();
-    s->has_experts.push_back(!listed && (i + 1) % step == 0);
-  }
 }
 
 struct DeepseekExperts {
@@ -386,6 +462,73 @@ void RestOfDeepseekV3(const Config& config, DecoderShape* s) {
   ReadDeepseekLayers(config, kDefaults, s);
 }
 
+// The layers with experts are listed, or are all but the first `dense`.
+void ReadMlpTypes(const Config& config, int64_t dense, DecoderShape* s) {
+  const std::optional<std::vector<std::string>> types = config.Texts("mlp_layer_types");
+  const auto layers = static_cast<size_t>(s->layers);
+  if (types && types->size() != layers) {
+    return config.Fault("mlp_layer_types",
+                        absl::StrCat("has ", types->size(), " entries for ", layers, " layers"));
+  }
+  for (size_t i = 0; i < layers; ++i) {
+    const bool sparse = types ? (*types)[i] == "sparse" : static_cast<int64_t>(i) >= dense;
+    if (types && !sparse && (*types)[i] != "dense") {
+      return config.Fault("mlp_layer_types", "knows dense and sparse");
+    }
+    s->has_experts.push_back(sparse);
+  }
+}
+
+void ReadIndexed(const Config& config, int64_t heads, DecoderShape* s) {
+  constexpr DeepseekExperts kDefaults = {
+      .experts = 256, .shared = 1, .width = 2048, .dense_layers = 3, .normalize = true};
+  ReadDeepseekExperts(config, kDefaults, s);
+  const int64_t dense = config.Integer("first_k_dense_replace", kDefaults.dense_layers, 0);
+  ReadMlpTypes(config, dense, s);
+  s->indexer = TokenIndexer{config.Size("index_n_heads", heads), config.Size("index_head_dim", 128),
+                            config.Size("index_topk", 2048)};
+  if (s->latent->q_rank == 0) config.Fault("q_lora_rank", "is null, and the indexer needs it");
+  if (s->indexer->head_dim < s->latent->rope_dim) {
+    config.Fault("index_head_dim",
+                 absl::StrCat("is ", s->indexer->head_dim, ", less than qk_rope_head_dim"));
+  }
+}
+
+void RestOfDeepseekV32(const Config& config, DecoderShape* s) { ReadIndexed(config, 64, s); }
+
+// Which layers have the indexer of one before them: by words, by letters, or all but each
+// so-manyth.
+void RestOfGlmMoeDsa(const Config& config, DecoderShape* s) {
+  ReadIndexed(config, 32, s);
+  constexpr char kWords[] = "indexer_types", kLetters[] = "index_topk_pattern";
+  const bool letters = !config.Has(kWords) && config.Has(kLetters) && !config.HasList(kLetters);
+  const char* const key = config.Has(kWords) ? kWords : kLetters;
+  std::vector<std::string> kinds;
+  if (letters) {
+    for (const char c : config.Text(kLetters, "")) kinds.emplace_back(1, c);
+  } else if (config.Has(key)) {
+    kinds = config.Texts(key).value_or(kinds);
+  } else {
+    const int64_t step = std::max<int64_t>(config.Integer("index_topk_freq", 1, 0), 1);
+    const int64_t offset = config.Integer("index_skip_topk_offset", 2, 0);
+    for (int64_t i = 0; i < s->layers; ++i) {
+      kinds.emplace_back(std::max<int64_t>(i - offset + 1, 0) % step == 0 ? "full" : "shared");
+    }
+  }
+  if (kinds.size() < static_cast<size_t>(s->layers)) {
+    return config.Fault(key,
+                        absl::StrCat("has ", kinds.size(), " entries for ", s->layers, " layers"));
+  }
+  for (const std::string& kind : kinds) {
+    const bool shared = kind == (letters ? "S" : "shared");
+    if (!shared && kind != (letters ? "F" : "full")) {
+      return config.Fault(key, "knows full and shared, or F and S");
+    }
+    s->indexer->shared.push_back(shared);
+  }
+  if (s->indexer->shared[0]) config.Fault(key, "has no indexer before the first layer");
+}
+
 void RestOfDots1(const Config& config, DecoderShape* s) {
   for (const char* key : {"n_routed_experts", "n_shared_experts", "num_experts_per_tok"}) {
     if (!config.Has(key)) config.Fault(key, "is missing");
@@ -420,22 +563,191 @@ void RestOfHunYuanMoe(const Config& config, DecoderShape* s) {
                absl::StrCat("is ", s->experts.top_k, " of ", s->experts.experts, " experts"));
 }
 
-// The layers are listed, or all but the first have experts.
 void RestOfGlm4MoeLite(const Config& config, DecoderShape* s) {
   ReadDeepseekExperts(config, {.experts = 64, .shared = 1, .width = 1536, .normalize = true}, s);
-  const std::optional<std::vector<std::string>> types = config.Texts("mlp_layer_types");
-  const auto layers = static_cast<size_t>(s->layers);
-  if (types && types->size() != layers) {
-    return config.Fault("mlp_layer_types",
-                        absl::StrCat("has ", types->size(), " entries for ", layers, " layers"));
+  ReadMlpTypes(config, 1, s);
+}
+
+void RestOfGraniteMoeShared(const Config& config, DecoderShape* s) {
+  RestOfGraniteMoe(config, s);
+  s->shared_intermediate = config.Integer("shared_intermediate_size", 0, 0);
+}
+
+void RestOfFlexOlmo(const Config& config, DecoderShape* s) {
+  ReadExperts(config, s->intermediate, 7, 5, s);
+  s->has_experts.assign(static_cast<size_t>(s->layers), true);
+}
+
+void RestOfPhimoe(const Config& config, DecoderShape* s) {
+  WindowIfGiven(config, s);
+  ReadLocalExperts(config, 16, 2, s);
+  s->head_bias = config.Flag("lm_head_bias", false);
+  if (s->experts.top_k != 2) config.Fault("num_experts_per_tok", "is not 2, as the class needs");
+}
+
+void RestOfExaoneMoe(const Config& config, DecoderShape* s) {
+  RestOfExaone4(config, s);
+  const int64_t width = config.Size("moe_intermediate_size", 1024);
+  ReadExperts(config, width, 64, 8, s);
+  s->experts.normalize = config.Flag("norm_topk_prob", true);
+  s->shared_intermediate = width * config.Size("num_shared_experts", 1);
+  ReadMlpTypes(config, config.Integer("first_k_dense_replace", 1, 0), s);
+}
+
+// Layers with a window have positions.
+void RestOfAfmoe(const Config& config, DecoderShape* s) {
+  const bool listed = config.Has("layer_types");
+  ReadGemmaWindows(config, listed ? 1 : config.Size("global_attn_every_n_layers", 4), s, 1024);
+  for (const int64_t window : s->windows) s->unrotated.push_back(window == 0);
+  s->scaled_input = config.Flag("mup_enabled", false);
+  const int64_t width = config.Size("moe_intermediate_size", 1408);
+  s->experts = {s->hidden, width, config.Size("num_experts", 64),
+                config.Size("num_experts_per_tok", 6), /*normalize=*/true};
+  RequireExperts(config, *s);
+  s->shared_intermediate = width * config.Size("num_shared_experts", 2);
+  const int64_t dense = config.Integer("num_dense_layers", 1, 0);
+  for (int64_t i = 0; i < s->layers; ++i) s->has_experts.push_back(i >= dense);
+}
+
+// The first layers may be dense, with windows by a rule of their own. Layers with a window have
+// positions, and dense ones if all of them see everything.
+void ReadCohere2MoeLayers(const Config& config, DecoderShape* s) {
+  const int64_t dense = config.Integer("first_k_dense_replace", 0, 0);
+  const int64_t first = config.Size("prefix_dense_sliding_window_pattern", 1);
+  const int64_t rest = config.Size("sliding_window_pattern", 4);
+  const bool windows = !config.HasNull("sliding_window");
+  ReadWindows(config, windows ? config.Size("sliding_window", kWindow) : kWindow, s);
+  ReadMlpTypes(config, dense, s);
+  const bool listed = config.Has("layer_types");
+  for (int64_t i = 0; i < s->layers; ++i) {
+    int64_t& window = s->windows[static_cast<size_t>(i)];
+    const bool full = i < dense ? (i + 1) % first == 0 : (i - dense + 1) % rest == 0;
+    if (!listed && full) window = 0;
+    const auto at = static_cast<size_t>(i);
+    const bool is_dense = at < s->has_experts.size() && !s->has_experts[at];
+    s->unrotated.push_back(!(windows && window > 0) && !(is_dense && first == 1));
   }
-  for (size_t i = 0; i < layers; ++i) {
-    const bool sparse = types ? (*types)[i] == "sparse" : i > 0;
-    if (types && !sparse && (*types)[i] != "dense") {
-      return config.Fault("mlp_layer_types", "knows dense and sparse");
-    }
-    s->has_experts.push_back(sparse);
+  if (!windows) s->windows.clear();
+}
+
+void RestOfCohere2Moe(const Config& config, DecoderShape* s) {
+  if (config.Has("rms_norm_eps")) s->norm = NormKind::kRms, s->norm_type = nullptr;
+  ReadCohere2MoeLayers(config, s);
+  s->experts = {s->hidden, s->intermediate, config.Size("num_experts", 8),
+                config.Size("num_experts_per_tok", 2), config.Flag("norm_topk_prob", true)};
+  RequireExperts(config, *s);
+  s->shared_intermediate = s->intermediate * config.Integer("num_shared_experts", 0, 0);
+  const std::string joined = config.Text("shared_expert_combination_strategy", "average");
+  s->averaged_experts = joined == "average";
+  if (!s->averaged_experts && joined != "sum") {
+    config.Fault("shared_expert_combination_strategy", "should be average or sum");
   }
+  s->intermediate = config.Size("prefix_dense_intermediate_size", s->intermediate);
+}
+
+void RestOfHyV3(const Config& config, DecoderShape* s) {
+  const int64_t width = config.Size("moe_intermediate_size", 1536);
+  s->experts = {s->hidden, width, config.Size("num_experts", 192),
+                config.Size("num_experts_per_tok", 8), /*normalize=*/true};
+  RequireExperts(config, *s);
+  s->shared_intermediate = width * config.Size("num_shared_experts", 1);
+  ReadMlpTypes(config, 1, s);
+}
+
+void RestOfMiniCpm3(const Config& config, DecoderShape* s) {
+  if (config.Has("v_head_dim")) return;
+  config.RequireDivisible("hidden_size", s->hidden, "num_attention_heads", s->heads);
+  s->latent->value_dim = std::max<int64_t>(s->hidden / s->heads, 1);
+}
+
+// ---- norms of families of their own
+
+void RestOfBitNet(const Config& config, DecoderShape* s) {
+  if (s->heads * s->head_dim == s->hidden) return;
+  config.Fault("head_dim", "should be hidden_size by num_attention_heads");
+}
+
+void RestOfHyperClovaX(const Config& config, DecoderShape* s) {
+  if (!config.Flag("use_post_norm", true)) return;
+  s->norms.after_attention = "post_norm1";
+  s->norms.after_mlp = "post_norm2";
+}
+
+// ---- layers with a state instead of attention
+
+void ReadQwenExperts(const Config& config, int64_t experts, int64_t top_k, DecoderShape* s) {
+  s->experts = {s->hidden, config.Size("moe_intermediate_size", 512),
+                config.Size("num_experts", experts), config.Size("num_experts_per_tok", top_k),
+                /*normalize=*/true};
+  RequireExperts(config, *s);
+  s->shared_intermediate = config.Size("shared_expert_intermediate_size", 512);
+}
+
+void RestOfQwen3Next(const Config& config, DecoderShape* s) {
+  ReadQwenDelta(config, /*fused=*/true, s);
+  if (config.IsZero("num_experts")) return;
+  ReadQwenExperts(config, 512, 10, s);
+  s->experts.normalize = config.Flag("norm_topk_prob", true);
+  ReadSparseLayers(config, s);
+}
+
+void RestOfQwen35(const Config& config, DecoderShape* s) {
+  ReadQwenDelta(config, /*fused=*/false, s);
+}
+
+void RestOfQwen35Moe(const Config& config, DecoderShape* s) {
+  ReadQwenDelta(config, /*fused=*/false, s);
+  ReadQwenExperts(config, 256, 8, s);
+  s->has_experts.assign(static_cast<size_t>(s->layers), true);
+}
+
+// A file may have four thirds of twice the width, which is then rounded up.
+void RestOfLfm2(const Config& config, DecoderShape* s) {
+  ReadShortConvs(config, s);
+  if (!config.Flag("block_auto_adjust_ff_dim", true)) return;
+  s->intermediate = 2 * s->intermediate / 3;
+  if (!config.HasNull("block_ffn_dim_multiplier")) {
+    const double times = config.NotNegative("block_ffn_dim_multiplier", 1);
+    const int64_t of = config.Size("block_multiple_of", 256);
+    const double width =
+        std::min(times * static_cast<double>(s->intermediate), static_cast<double>(kMaxConfigSize));
+    s->intermediate = (static_cast<int64_t>(width) + of - 1) / of * of;
+  }
+  if (s->intermediate > 0) return;
+  config.Fault("intermediate_size", "leaves no width of the MLP");
+  s->intermediate = 1;
+}
+
+void RestOfLfm2Moe(const Config& config, DecoderShape* s) {
+  if (!config.Has("layer_types")) config.Fault("layer_types", "is missing");
+  ReadShortConvs(config, s);
+  ReadExperts(config, config.Size("moe_intermediate_size", 1792), 32, 4, s);
+  s->experts.normalize = config.Flag("norm_topk_prob", true);
+  const int64_t dense = config.Integer("num_dense_layers", 2, 0);
+  for (int64_t i = 0; i < s->layers; ++i) s->has_experts.push_back(i >= dense);
+}
+
+void RestOfKimiLinear(const Config& config, DecoderShape* s) {
+  ReadKimiDelta(config, s);
+  if (s->tied) config.Ignore("tie_word_embeddings", "the class has an output layer of its own");
+  s->tied = false;
+  const int64_t width = config.Size("moe_intermediate_size", 1024);
+  s->experts = {s->hidden, width, config.Size("num_local_experts", 256),
+                config.Size("num_experts_per_tok", 8), config.Flag("norm_topk_prob", true)};
+  RequireExperts(config, *s);
+  s->shared_intermediate = width * config.Size("n_shared_experts", 1);
+  ReadMlpTypes(config, config.Integer("first_k_dense_replace", 1, 0), s);
+}
+
+void RestOfMiniMax(const Config& config, DecoderShape* s) {
+  ReadLightning(config, s);
+  ReadLocalExperts(config, 8, 2, s);
+}
+
+void RestOfOlmoHybrid(const Config& config, DecoderShape* s) {
+  ReadOlmoDelta(config, s);
+  const bool given = config.Has("rope_parameters");
+  s->rotated = !given || !config.Child("rope_parameters").HasNull("rope_theta");
 }
 
 // ---- the table
@@ -459,6 +771,18 @@ constexpr DecoderForm kCohere = {.parallel = true,
                                  .norm_type = "LayerNorm",
                                  .norm_by_head = true,
                                  .scaled_logits = true};
+constexpr DecoderForm kLfm2 = {
+    .head_norms = true,
+    .query_norm = "q_layernorm",
+    .key_norm = "k_layernorm",
+    .norms = {.before_attention = "operator_norm", .before_mlp = "ffn_norm"},
+    .expert_names = {.block = "feed_forward"},
+    .out = "out_proj",
+    .gate = "w1",
+    .up = "w3",
+    .down = "w2",
+    .final_norm = "embedding_norm",
+    .mlp_name = "feed_forward"};
 constexpr DecoderForm kPhi = {.qkv_bias = true,
                               .out_bias = true,
                               .mlp_bias = true,
@@ -474,6 +798,31 @@ constexpr DecoderForm kPhi = {.qkv_bias = true,
                               .final_norm = "final_layernorm"};
 
 constexpr DecoderFamily kDecoders[] = {
+    {.model_type = "afmoe",
+     .prefix = "Afmoe",
+     .sizes = {.vocab = 200192, .hidden = 2048, .intermediate = 6144, .layers = 32},
+     .heads = {.queries = 16, .dim = 128},
+     .form = {.head_norms = true,
+              .norms = {.after_attention = "post_attention_layernorm",
+                        .before_mlp = "pre_mlp_layernorm",
+                        .after_mlp = "post_mlp_layernorm"},
+              .output_gate = true,
+              .expert_names = {.router = "router",
+                               .router_type = "TokenChoiceRouter",
+                               .inner = "gate"},
+              .expert_bias = "expert_bias"},
+     .has_attention_bias = true,
+     .rest = RestOfAfmoe},
+    {.model_type = "apertus",
+     .prefix = "Apertus",
+     .sizes = {.vocab = 131072, .hidden = 4096, .intermediate = 14336, .layers = 32},
+     .heads = {.queries = 32},
+     .activation = "xielu",
+     .form = {.gated = false,
+              .head_norms = true,
+              .norms = {.before_attention = "attention_layernorm",
+                        .before_mlp = "feedforward_layernorm"}},
+     .has_attention_bias = true},
     {.model_type = "arcee",
      .prefix = "Arcee",
      .sizes = {.vocab = 32000, .hidden = 2560, .intermediate = 18432, .layers = 32},
@@ -482,6 +831,14 @@ constexpr DecoderFamily kDecoders[] = {
      .form = {.gated = false},
      .has_attention_bias = true,
      .has_mlp_bias = true},
+    {.model_type = "bitnet",
+     .prefix = "BitNet",
+     .sizes = {.vocab = 128256, .hidden = 2560, .intermediate = 6912, .layers = 30},
+     .heads = {.queries = 20, .keys = 5},
+     .activation = "relu2",
+     .form = {.attention_norm = "attn_sub_norm", .mlp_norm = "ffn_sub_norm"},
+     .has_attention_bias = true,
+     .rest = RestOfBitNet},
     {.model_type = "cohere",
      .prefix = "Cohere",
      .sizes = {.vocab = 256000, .hidden = 8192, .intermediate = 22528, .layers = 40},
@@ -498,6 +855,14 @@ constexpr DecoderFamily kDecoders[] = {
      .form = kCohere,
      .has_attention_bias = true,
      .rest = RotatedInWindows},
+    {.model_type = "cohere2_moe",
+     .prefix = "Cohere2Moe",
+     .sizes = {.vocab = 256000, .hidden = 8192, .intermediate = 22528, .layers = 40},
+     .heads = {.queries = 64, .dim = 128},
+     .tied = true,
+     .form = kCohere,
+     .has_attention_bias = true,
+     .rest = RestOfCohere2Moe},
     {.model_type = "cwm",
      .prefix = "Cwm",
      .sizes = {.vocab = 128256, .hidden = 6144, .intermediate = 21504, .layers = 64},
@@ -519,6 +884,14 @@ constexpr DecoderFamily kDecoders[] = {
      .has_attention_bias = true,
      .latent = kDeepseekLatent,
      .rest = RestOfDeepseekV3},
+    {.model_type = "deepseek_v32",
+     .prefix = "DeepseekV32",
+     .sizes = {.vocab = 129280, .hidden = 7168, .intermediate = 18432, .layers = 61},
+     .heads = {.queries = 128, .keys = 128},
+     .form = {.expert_names = {.type = "MoE", .router_type = "TopkRouter"}},
+     .has_attention_bias = true,
+     .latent = kDeepseekLatent,
+     .rest = RestOfDeepseekV32},
     {.model_type = "dots1",
      .prefix = "Dots1",
      .sizes = {.vocab = 152064, .hidden = 4608, .intermediate = 10944, .layers = 62},
@@ -545,6 +918,20 @@ constexpr DecoderFamily kDecoders[] = {
      .heads = {.queries = 32, .keys = 32},
      .form = {.head_norms = true, .norms = kAfter},
      .rest = RestOfExaone4},
+    {.model_type = "exaone_moe",
+     .prefix = "ExaoneMoe",
+     .sizes = {.vocab = 102400, .hidden = 4096, .intermediate = 16384, .layers = 32},
+     .heads = {.queries = 32, .keys = 32},
+     .form = {.head_norms = true,
+              .expert_names = {.type = "SparseMoEBlock", .router_type = "TopkRouter"}},
+     .rest = RestOfExaoneMoe},
+    {.model_type = "flex_olmo",
+     .prefix = "FlexOlmo",
+     .sizes = {.vocab = 100352, .hidden = 4096, .intermediate = 11008, .layers = 32},
+     .heads = {.queries = 32},
+     .form = {.width_norms = true, .norms = kAfter},
+     .has_attention_bias = true,
+     .rest = RestOfFlexOlmo},
     // Old files have both keys of the activation; hidden_activation is the correct one.
     {.model_type = "gemma",
      .prefix = "Gemma",
@@ -605,6 +992,16 @@ constexpr DecoderFamily kDecoders[] = {
          LatentAttention{
              .q_rank = 768, .kv_rank = 512, .nope_dim = 192, .rope_dim = 64, .value_dim = 256},
      .rest = RestOfGlm4MoeLite},
+    {.model_type = "glm_moe_dsa",
+     .prefix = "GlmMoeDsa",
+     .sizes = {.vocab = 154880, .hidden = 6144, .intermediate = 12288, .layers = 78},
+     .heads = {.queries = 64, .keys = 64},
+     .form = {.expert_names = {.type = "MoE", .router_type = "TopkRouter"}},
+     .has_attention_bias = true,
+     .latent =
+         LatentAttention{
+             .q_rank = 2048, .kv_rank = 512, .nope_dim = 192, .rope_dim = 64, .value_dim = 256},
+     .rest = RestOfGlmMoeDsa},
     {.model_type = "gpt_oss",
      .prefix = "GptOss",
      .sizes = {.vocab = 201088, .hidden = 2880, .intermediate = 2880, .layers = 36},
@@ -630,6 +1027,17 @@ constexpr DecoderFamily kDecoders[] = {
               .expert_names = {"block_sparse_moe", "MoE", "router"}},
      .has_attention_bias = true,
      .rest = RestOfGraniteMoe},
+    {.model_type = "granitemoeshared",
+     .prefix = "GraniteMoeShared",
+     .sizes = {.vocab = 32000, .hidden = 4096, .intermediate = 11008, .layers = 32},
+     .heads = {.queries = 32},
+     .form = {.scaled_input = true,
+              .scaled_residuals = true,
+              .scaled_logits = true,
+              .expert_names = {"block_sparse_moe", "MoE", "router"},
+              .shared_outside = true},
+     .has_attention_bias = true,
+     .rest = RestOfGraniteMoeShared},
     {.model_type = "helium",
      .prefix = "Helium",
      .sizes = {.vocab = 48000, .hidden = 2560, .intermediate = 7040, .layers = 24},
@@ -653,6 +1061,22 @@ constexpr DecoderFamily kDecoders[] = {
                   {.type = "Moe", .router_type = "Gate", .inner = "wg", .shared = "shared_mlp"}},
      .has_attention_bias = true,
      .rest = RestOfHunYuanMoe},
+    {.model_type = "hy_v3",
+     .prefix = "HYV3",
+     .sizes = {.vocab = 120832, .hidden = 4096, .intermediate = 13312, .layers = 80},
+     .heads = {.queries = 64, .keys = 8, .dim = 128},
+     .form = {.head_norms = true, .expert_names = {.type = "MoE"}},
+     .has_attention_bias = true,
+     .has_mlp_bias = true,
+     .rest = RestOfHyV3},
+    {.model_type = "hyperclovax",
+     .prefix = "HyperCLOVAX",
+     .sizes = {.vocab = 32000, .hidden = 4096, .intermediate = 11008, .layers = 32},
+     .heads = {.queries = 32},
+     .form = {.scaled_input = true, .scaled_residuals = true, .scaled_logits = true},
+     .has_attention_bias = true,
+     .has_mlp_bias = true,
+     .rest = RestOfHyperClovaX},
     {.model_type = "jais2",
      .prefix = "Jais2",
      .sizes = {.vocab = 150272, .hidden = 3328, .intermediate = 26624, .layers = 32},
@@ -660,12 +1084,66 @@ constexpr DecoderFamily kDecoders[] = {
      .activation = "relu2",
      .form = {.gated = false, .norm = NormKind::kLayer},
      .rest = RestOfJais2},
+    {.model_type = "kimi_linear",
+     .prefix = "KimiLinear",
+     .sizes = {.vocab = 163840, .hidden = 2304, .intermediate = 9216, .layers = 27},
+     .heads = {.queries = 32, .keys = 32},
+     .form = {.expert_names = {.type = "MoE", .router_type = "TopkRouter"}, .rotated = false},
+     .has_attention_bias = true,
+     .latent = LatentAttention{.kv_rank = 512, .nope_dim = 128, .rope_dim = 64, .value_dim = 128},
+     .rest = RestOfKimiLinear},
+    {.model_type = "lfm2",
+     .prefix = "Lfm2",
+     .sizes = {.vocab = 65536, .hidden = 2560, .intermediate = 12288, .layers = 32},
+     .heads = {.queries = 32, .keys = 8},
+     .tied = true,
+     .form = kLfm2,
+     .rest = RestOfLfm2},
+    {.model_type = "lfm2_moe",
+     .prefix = "Lfm2Moe",
+     .sizes = {.vocab = 65536, .hidden = 2048, .intermediate = 7168, .layers = 32},
+     .heads = {.queries = 32, .keys = 8},
+     .tied = true,
+     .form = kLfm2,
+     .rest = RestOfLfm2Moe},
     {.model_type = "llama",
      .prefix = "Llama",
      .sizes = {.vocab = 32000, .hidden = 4096, .intermediate = 11008, .layers = 32},
      .heads = {.queries = 32},
      .has_attention_bias = true,
      .has_mlp_bias = true},
+    {.model_type = "llama4_text",
+     .prefix = "Llama4Text",
+     .sizes = {.vocab = 202048, .hidden = 5120, .intermediate = 8192, .layers = 48},
+     .heads = {.queries = 40, .keys = 8, .dim = 128},
+     .form = {.interleaved = true,
+              .expert_names = {.block = "feed_forward",
+                               .type = "Moe",
+                               .router = "router",
+                               .router_class = "Llama4Router",
+                               .shared = "shared_expert"},
+              .with_head = "Llama4ForCausalLM",
+              .mlp_name = "feed_forward"},
+     .has_attention_bias = true,
+     .rest = RestOfLlama4},
+    {.model_type = "minicpm3",
+     .prefix = "MiniCPM3",
+     .sizes = {.vocab = 73448, .hidden = 2560, .intermediate = 6400, .layers = 62},
+     .heads = {.queries = 40, .keys = 40},
+     .tied = true,
+     .form = {.scaled_input = true, .scaled_residuals = true, .scaled_hidden = true},
+     .has_attention_bias = true,
+     .has_mlp_bias = true,
+     .latent =
+         LatentAttention{
+             .q_rank = 768, .kv_rank = 256, .nope_dim = 64, .rope_dim = 32, .value_dim = 64},
+     .rest = RestOfMiniCpm3},
+    {.model_type = "minimax",
+     .prefix = "MiniMax",
+     .sizes = {.vocab = 32000, .hidden = 4096, .intermediate = 14336, .layers = 32},
+     .heads = {.queries = 32, .keys = 8},
+     .form = {.normed_residuals = true},
+     .rest = RestOfMiniMax},
     {.model_type = "minimax_m2",
      .prefix = "MiniMaxM2",
      .sizes = {.vocab = 200064, .hidden = 3072, .intermediate = 1536, .layers = 62},
@@ -693,6 +1171,20 @@ constexpr DecoderFamily kDecoders[] = {
      .sizes = {.vocab = 32000, .hidden = 4096, .intermediate = 14336, .layers = 32},
      .heads = {.queries = 32, .keys = 8},
      .rest = RestOfMixtral},
+    {.model_type = "nanochat",
+     .prefix = "NanoChat",
+     .sizes = {.vocab = 50304, .hidden = 768, .intermediate = 8192, .layers = 12},
+     .heads = {.queries = 6},
+     .activation = "relu2",
+     .form = {.gated = false,
+              .norm = NormKind::kPlainRms,
+              .head_norms = true,
+              .norms_rotated = true,
+              .up = "fc1",
+              .down = "fc2",
+              .norm_first = true},
+     .has_attention_bias = true,
+     .rest = RestOfNanoChat},
     {.model_type = "nemotron",
      .prefix = "Nemotron",
      .sizes = {.vocab = 256000, .hidden = 6144, .intermediate = 24576, .layers = 32},
@@ -722,6 +1214,17 @@ constexpr DecoderFamily kDecoders[] = {
      .form = {.width_norms = true, .norms = kAfter},
      .has_attention_bias = true,
      .rest = RestOfOlmo3},
+    {.model_type = "olmo_hybrid",
+     .prefix = "OlmoHybrid",
+     .sizes = {.vocab = 100352, .hidden = 3840, .intermediate = 11008, .layers = 32},
+     .heads = {.queries = 30},
+     .form = {.width_norms = true,
+              .norms = kAfter,
+              .layer = "AttentionDecoderLayer",
+              .state_layer = "LinearAttentionDecoderLayer",
+              .state_norms = LayerNorms{}},
+     .has_attention_bias = true,
+     .rest = RestOfOlmoHybrid},
     {.model_type = "olmoe",
      .prefix = "Olmoe",
      .sizes = {.vocab = 50304, .hidden = 2048, .intermediate = 2048, .layers = 16},
@@ -744,6 +1247,13 @@ constexpr DecoderFamily kDecoders[] = {
      .form = {.fused_qkv = true, .fused_gate = true},
      .rotary_part = 1.0,
      .rest = WindowIfGiven},
+    {.model_type = "phimoe",
+     .prefix = "Phimoe",
+     .sizes = {.vocab = 32064, .hidden = 4096, .intermediate = 6400, .layers = 32},
+     .heads = {.queries = 32, .keys = 8},
+     .form = {.norm = NormKind::kLayer, .expert_names = {.router = "router"}},
+     .has_attention_bias = true,
+     .rest = RestOfPhimoe},
     {.model_type = "qwen2",
      .prefix = "Qwen2",
      .sizes = {.vocab = 151936, .hidden = 4096, .intermediate = 22016, .layers = 32},
@@ -763,6 +1273,26 @@ constexpr DecoderFamily kDecoders[] = {
      .form = {.head_norms = true},
      .has_attention_bias = true,
      .rest = QwenWindows},
+    // Every layer is a mixture: intermediate_size is not used.
+    {.model_type = "qwen3_5_moe_text",
+     .prefix = "Qwen3_5Moe",
+     .sizes = {.vocab = 248320, .hidden = 2048, .intermediate = 512, .layers = 40},
+     .heads = {.queries = 16, .keys = 2, .dim = 256},
+     .form = {.body = "TextModel",
+              .head_norms = true,
+              .gated_output = true,
+              .gated_shared_expert = true},
+     .has_attention_bias = true,
+     .rotary_part = 0.25,
+     .rest = RestOfQwen35Moe},
+    {.model_type = "qwen3_5_text",
+     .prefix = "Qwen3_5",
+     .sizes = {.vocab = 248320, .hidden = 4096, .intermediate = 12288, .layers = 32},
+     .heads = {.queries = 16, .keys = 4, .dim = 256},
+     .form = {.body = "TextModel", .head_norms = true, .gated_output = true},
+     .has_attention_bias = true,
+     .rotary_part = 0.25,
+     .rest = RestOfQwen35},
     {.model_type = "qwen3_moe",
      .prefix = "Qwen3Moe",
      .sizes = {.vocab = 151936, .hidden = 2048, .intermediate = 6144, .layers = 24},
@@ -770,6 +1300,14 @@ constexpr DecoderFamily kDecoders[] = {
      .form = {.head_norms = true},
      .has_attention_bias = true,
      .rest = RestOfQwen3Moe},
+    {.model_type = "qwen3_next",
+     .prefix = "Qwen3Next",
+     .sizes = {.vocab = 151936, .hidden = 2048, .intermediate = 5632, .layers = 48},
+     .heads = {.queries = 16, .keys = 2, .dim = 256},
+     .form = {.head_norms = true, .gated_output = true, .gated_shared_expert = true},
+     .has_attention_bias = true,
+     .rotary_part = 0.25,
+     .rest = RestOfQwen3Next},
     {.model_type = "seed_oss",
      .prefix = "SeedOss",
      .sizes = {.vocab = 155136, .hidden = 4096, .intermediate = 27648, .layers = 64},
@@ -859,7 +1397,9 @@ DecoderShape ReadDecoder(const Config& config, const DecoderFamily& family) {
   s.kv_heads = config.Size("num_key_value_heads", family.heads.keys.value_or(s.heads));
   const char* newer = family.newer_activation_key;
   const char* key = newer != nullptr && config.Has(newer) ? newer : family.activation_key;
-  s.activation = ReadActivation(config, key, family.activation);
+  s.activation = family.activation;
+  const bool own = s.activation == "xielu" && config.Text(key, "xielu") == "xielu";
+  if (!own) s.activation = ReadActivation(config, key, family.activation);
   s.tied = config.Flag("tie_word_embeddings", family.tied);
   if (config.Has("rope_theta")) config.Real("rope_theta", 1);  // it changes no size
   config.RequireDivisible("num_attention_heads", s.heads, "num_key_value_heads", s.kv_heads);

@@ -19,6 +19,8 @@
 namespace onnxflops::family {
 namespace {
 
+constexpr char kFrozenNorm[] = "DetrFrozenBatchNorm2d";
+
 struct TimmResnet {
   absl::string_view name;
   int64_t depths[4];
@@ -114,26 +116,11 @@ DetrShape ReadDetr(const Config& config) {
   return s;
 }
 
-// By numbers that no training changes.
-Tensor FrozenNorm(GraphBuilder* b, const Tensor& x, absl::string_view name, int64_t width) {
-  const Scope scope(b, name, "DetrFrozenBatchNorm2d");
-  // Whole numbers are never a parameter.
-  const auto buffer = [&] {
-    return b->Op("Cast", {Reshape(b, b->IndexTable(width), {1, -1, 1, 1})},
-                 {{"to", static_cast<int64_t>(b->dtype())}});
-  };
-  const Tensor weight = buffer(), bias = buffer(), mean = buffer(), variance = buffer();
-  constexpr double kEpsilon = 1e-5;
-  const Tensor root = b->Op("Sqrt", {Add(b, variance, Factor(b, kEpsilon))});
-  const Tensor scale = Mul(b, weight, b->Op("Reciprocal", {root}));
-  return Add(b, Mul(b, x, scale), b->Op("Sub", {bias, Mul(b, mean, scale)}));
-}
-
 // timm's ResNet up to its last stage; *width: its features.
 Tensor BuildTimmResnet(GraphBuilder* b, Tensor x, const DetrShape& s, int64_t* width) {
   const auto conv = [&](const Tensor& y, int number, const ConvShape& shape) {
     const Tensor z = Conv2d(b, y, absl::StrCat("conv", number), shape);
-    return FrozenNorm(b, z, absl::StrCat("bn", number), shape.out);
+    return FrozenNorm(b, z, absl::StrCat("bn", number), shape.out, kFrozenNorm);
   };
   constexpr int64_t kStem = 64, kExpansion = 4;
   x = b->Op("Relu", {conv(x, 1, {s.channels, kStem, 7, 2, false, 3})});
@@ -160,7 +147,7 @@ Tensor BuildTimmResnet(GraphBuilder* b, Tensor x, const DetrShape& s, int64_t* w
       if (stride > 1 || *width != out) {
         const Scope downsample(b, "downsample", "Sequential");
         around = Conv2d(b, x, "0", {*width, out, 1, stride, false});
-        around = FrozenNorm(b, around, "1", out);
+        around = FrozenNorm(b, around, "1", out, kFrozenNorm);
       }
       x = b->Op("Relu", {Add(b, y, around)});
       *width = out;
@@ -199,7 +186,7 @@ class DetrBuilder {
     const Scope model(b_, "model", "ResNetBackbone");
     *features = s_.resnet.widths.back();
     const NormFn norm = [](GraphBuilder* b, const Tensor& x, int64_t width) {
-      return FrozenNorm(b, x, "normalization", width);
+      return FrozenNorm(b, x, "normalization", width, kFrozenNorm);
     };
     return BuildResnetStages(b_, pixels, s_.resnet, norm).back();
   }

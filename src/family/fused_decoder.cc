@@ -1,5 +1,5 @@
 // Decoders whose attention has one projection for queries, keys and values: GPT-NeoX (Pythia),
-// Falcon, BLOOM.
+// Falcon, BLOOM, Persimmon, MPT.
 //
 // How it works. A row of names says how the family calls its modules. A function reads what the
 // configuration leaves open: whether attention and MLP stand side by side, with one norm or two,
@@ -17,6 +17,9 @@ namespace {
 struct FusedNames {
   const char *prefix, *layer;  // of classes
   const char *body, *embedding, *layers, *attention, *final_norm;
+  const char *qkv = "query_key_value", *out = "dense";
+  const char *mlp = "mlp", *up = "dense_h_to_4h", *down = "dense_4h_to_h";
+  bool norm_bias = true;
 };
 constexpr FusedNames kNeox = {"GPTNeoX", "Layer",     "gpt_neox",        "embed_in",
                               "layers",  "attention", "final_layer_norm"};
@@ -24,11 +27,18 @@ constexpr FusedNames kFalcon = {"Falcon", "DecoderLayer",   "transformer", "word
                                 "h",      "self_attention", "ln_f"};
 constexpr FusedNames kBloom = {"Bloom", "Block",          "transformer", "word_embeddings",
                                "h",     "self_attention", "ln_f"};
+constexpr FusedNames kPersimmon = {"Persimmon", "DecoderLayer", "model",          "embed_tokens",
+                                   "layers",    "self_attn",    "final_layernorm"};
+constexpr FusedNames kMpt = {"Mpt",     "Block",     "transformer", "wte",      "blocks",
+                             "attn",    "norm_f",    "Wqkv",        "out_proj", "ffn",
+                             "up_proj", "down_proj", false};
 
 struct FusedShape : DecoderShape {
   FusedNames names = kNeox;
   bool alibi = false;           // positions are a bias, not a rotation
   bool embedding_norm = false;  // a norm of the embeddings
+  bool clipped = false;         // queries, keys and values
+  int64_t most_tokens = 0;      // 0: any number
   const char *norm1 = "input_layernorm", *norm2 = "post_attention_layernorm";  // nullptr: none
 };
 
@@ -43,7 +53,7 @@ class FusedBuilder {
       angles_ = RotaryAngles(b_, positions, s_.rotary_dim);
     }
     for (int64_t i = 0; i < s_.layers; ++i) x = Layer(x, i);
-    return LayerNorm(b_, x, s_.names.final_norm, s_.hidden);
+    return Norm(x, s_.names.final_norm);
   }
 
  private:
@@ -64,34 +74,48 @@ class FusedBuilder {
     return b_->Op("Cast", {bias}, {{"to", static_cast<int64_t>(b_->dtype())}});
   }
 
+  Tensor Norm(const Tensor& x, const char* name) {
+    return LayerNorm(b_, x, name, s_.hidden, s_.names.norm_bias);
+  }
+
+  Tensor HeadNorm(const Tensor& x, const char* name, int64_t heads) {
+    const Tensor y = LayerNorm(b_, Reshape(b_, x, {0, 0, heads, s_.head_dim}), name, s_.head_dim);
+    return Reshape(b_, y, {0, 0, heads * s_.head_dim});
+  }
+
   Tensor Attend(const Tensor& x, int64_t index) {
     const Scope attention(b_, s_.names.attention, absl::StrCat(s_.prefix, "Attention"));
     const int64_t h = s_.hidden, kv = s_.kv_heads * s_.head_dim;
-    const Tensor all = Linear(b_, x, "query_key_value", h, h + 2 * kv, s_.qkv_bias);
+    Tensor all = Linear(b_, x, s_.names.qkv, h, h + 2 * kv, s_.qkv_bias);
+    if (s_.clipped) all = b_->Op("Clip", {all, Factor(b_, -1), Factor(b_, 1)});
     const std::vector<Tensor> qkv = Split(b_, all, {h, kv, kv}, -1);
     Tensor q = qkv[0], k = qkv[1];
+    if (s_.head_norms) {
+      q = HeadNorm(q, "q_layernorm", s_.heads);
+      k = HeadNorm(k, "k_layernorm", s_.kv_heads);
+    }
     if (!s_.alibi) {
       q = Rotate(b_, q, angles_, s_.heads, s_.rotary_dim);
       k = Rotate(b_, k, angles_, s_.kv_heads, s_.rotary_dim);
     }
     const Tensor y = Attention(b_, q, k, qkv[2], AttentionOf(index), bias_);
-    return Linear(b_, y, "dense", h, h, s_.out_bias);
+    return Linear(b_, y, s_.names.out, h, h, s_.out_bias);
   }
 
   Tensor Mlp(const Tensor& x) {
-    const Scope mlp(b_, "mlp", absl::StrCat(s_.prefix, "MLP"));
-    const Tensor up = Linear(b_, x, "dense_h_to_4h", s_.hidden, s_.intermediate, s_.mlp_bias);
-    return Linear(b_, Activate(b_, up, s_.activation), "dense_4h_to_h", s_.intermediate, s_.hidden,
+    const Scope mlp(b_, s_.names.mlp, absl::StrCat(s_.prefix, "MLP"));
+    const Tensor up = Linear(b_, x, s_.names.up, s_.hidden, s_.intermediate, s_.mlp_bias);
+    return Linear(b_, Activate(b_, up, s_.activation), s_.names.down, s_.intermediate, s_.hidden,
                   s_.mlp_bias);
   }
 
   Tensor Layer(const Tensor& x, int64_t index) {
     const Scope layer(b_, absl::StrCat(s_.names.layers, ".", index),
                       absl::StrCat(s_.prefix, s_.names.layer));
-    const Tensor normed = LayerNorm(b_, x, s_.norm1, s_.hidden);
+    const Tensor normed = Norm(x, s_.norm1);
     const Tensor attended = Attend(normed, index);
     const Tensor middle = s_.parallel ? x : Add(b_, attended, x);
-    const Tensor y = Mlp(s_.norm2 == nullptr ? normed : LayerNorm(b_, middle, s_.norm2, s_.hidden));
+    const Tensor y = Mlp(s_.norm2 == nullptr ? normed : Norm(middle, s_.norm2));
     return s_.parallel ? Add(b_, Add(b_, y, middle), attended) : Add(b_, y, middle);
   }
 
@@ -107,6 +131,7 @@ absl::StatusOr<std::string> BuildFused(const Config& config, const FusedShape& s
   return CausalModel(
       config, model,
       [&](GraphBuilder* b, const Tensor& ids, const Tensor& positions, Tensor* table) {
+        if (s.most_tokens > 0) b->LimitDim("seq", s.most_tokens);
         Tensor x = Embedding(b, ids, s.names.embedding, s.vocab, s.hidden, table);
         if (s.embedding_norm) x = LayerNorm(b, x, "word_embeddings_layernorm", s.hidden);
         return FusedBuilder(b, s).Layers(x, positions);
@@ -119,22 +144,25 @@ struct FusedKeys {
 };
 struct FusedDefaults {
   int64_t vocab, hidden, layers, heads;
+  const char* activation = "gelu";
 };
 FusedShape ReadFused(const Config& config, const FusedNames& names, const FusedKeys& keys,
-                     const FusedDefaults& defaults) {
+                     const FusedDefaults& defaults, const char* width = "hidden_size") {
   FusedShape s;
   s.names = names;
   s.prefix = names.prefix;
   s.vocab = config.Size("vocab_size", defaults.vocab);
-  s.hidden = config.Size("hidden_size", defaults.hidden);
+  s.hidden = config.Size(width, defaults.hidden);
   s.layers = config.Layers(keys.layers, defaults.layers);
   s.heads = s.kv_heads = config.Size(keys.heads, defaults.heads);
-  config.RequireDivisible("hidden_size", s.hidden, keys.heads, s.heads);
+  config.RequireDivisible(width, s.hidden, keys.heads, s.heads);
   s.head_dim = s.rotary_dim = s.hidden / s.heads;
   s.intermediate = 4 * s.hidden;
   if (keys.inner != nullptr) s.intermediate = config.Size(keys.inner, s.intermediate);
-  s.activation = "gelu";
-  if (keys.activation != nullptr) s.activation = ReadActivation(config, keys.activation, "gelu");
+  s.activation = defaults.activation;
+  if (keys.activation != nullptr) {
+    s.activation = ReadActivation(config, keys.activation, defaults.activation);
+  }
   return s;
 }
 
@@ -175,6 +203,17 @@ absl::StatusOr<std::string> BuildGptNeox(const Config& config) {
   return BuildFused(config, s);
 }
 
+absl::StatusOr<std::string> BuildPersimmon(const Config& config) {
+  constexpr FusedKeys kKeys = {"num_hidden_layers", "num_attention_heads", nullptr, "hidden_act"};
+  FusedShape s = ReadFused(config, kPersimmon, kKeys, {262144, 4096, 36, 64, "relu2"});
+  s.intermediate = config.Size("intermediate_size", 16384);
+  s.tied = config.Flag("tie_word_embeddings", false);
+  s.head_norms = config.Flag("qk_layernorm", true);
+  s.qkv_bias = s.out_bias = s.mlp_bias = true;
+  ReadRotaryPart(config, "partial_rotary_factor", 0.5, &s);
+  return BuildFused(config, s);
+}
+
 absl::StatusOr<std::string> BuildFalcon(const Config& config) {
   constexpr FusedKeys kKeys = {"num_hidden_layers", "num_attention_heads", "ffn_hidden_size",
                                "activation"};
@@ -195,6 +234,18 @@ absl::StatusOr<std::string> BuildBloom(const Config& config) {
   s.tied = config.Flag("tie_word_embeddings", true);
   s.qkv_bias = s.out_bias = s.mlp_bias = true;
   s.alibi = s.embedding_norm = true;
+  return BuildFused(config, s);
+}
+
+// The class reads neither the width of the MLP nor whether there are biases.
+absl::StatusOr<std::string> BuildMpt(const Config& config) {
+  FusedShape s = ReadFused(config, kMpt, {"n_layers", "n_heads", nullptr, nullptr},
+                           {50368, 2048, 24, 16}, "d_model");
+  s.most_tokens = config.Size("max_seq_len", 2048);
+  s.tied = config.Flag("tie_word_embeddings", true);
+  s.norm1 = "norm_1", s.norm2 = "norm_2";
+  s.alibi = true;
+  s.clipped = config.Child("attn_config").Has("clip_qkv");
   return BuildFused(config, s);
 }
 

@@ -1,3 +1,4 @@
+// GPT-2, and the first GPT: the latter has norms behind each part, and keeps no keys.
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -52,6 +53,44 @@ Tensor BuildBlock(GraphBuilder* b, Tensor x, const Gpt2Shape& s, int64_t index) 
   return Add(b, x, y);
 }
 
+Tensor OpenAiGptBlock(GraphBuilder* b, const Tensor& x, const Gpt2Shape& s, int64_t index) {
+  const Scope block(b, absl::StrCat("h.", index), "Block");
+  Tensor y;
+  {
+    const Scope attention(b, "attn", "Attention");
+    y = Conv1d(b, x, "c_attn", s.width, 3 * s.width);
+    const std::vector<Tensor> qkv = Split(b, y, {s.width, s.width, s.width}, -1);
+    y = Attention(b, qkv[0], qkv[1], qkv[2], {s.heads, s.heads, s.width / s.heads, true});
+    y = Conv1d(b, y, "c_proj", s.width, s.width);
+  }
+  const Tensor n = LayerNorm(b, Add(b, x, y), "ln_1", s.width);
+  {
+    const Scope mlp(b, "mlp", "MLP");
+    y = Activate(b, Conv1d(b, n, "c_fc", s.width, s.inner), s.activation);
+    y = Conv1d(b, y, "c_proj", s.inner, s.width);
+  }
+  return LayerNorm(b, Add(b, n, y), "ln_2", s.width);
+}
+
+// Its gelu is the approximate one.
+Gpt2Shape ReadOpenAiGpt(const Config& config) {
+  Gpt2Shape s;
+  s.vocab = config.Size("vocab_size", 40478);
+  s.positions = config.Size("n_positions", 512);
+  s.width = config.Size("n_embd", 768);
+  s.layers = config.Layers("n_layer", 12);
+  s.heads = config.Size("n_head", 12);
+  s.inner = 4 * s.width;
+  s.activation = ReadActivation(config, "afn", "gelu");
+  if (s.activation == "gelu") {
+    s.activation = "gelu_new";
+  } else if (s.activation != "relu" && s.activation != "silu" && s.activation != "swish") {
+    config.Fault("afn", "should be gelu, relu, silu or swish");
+  }
+  config.RequireDivisible("n_embd", s.width, "n_head", s.heads);
+  return s;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> BuildGpt2(const Config& config) {
@@ -70,6 +109,25 @@ absl::StatusOr<std::string> BuildGpt2(const Config& config) {
         x = Add(b, x, Embedding(b, positions, "wpe", s.positions, s.width));
         for (int64_t i = 0; i < s.layers; ++i) x = BuildBlock(b, x, s, i);
         return LayerNorm(b, x, "ln_f", s.width);
+      });
+}
+
+absl::StatusOr<std::string> BuildOpenAiGpt(const Config& config) {
+  const Gpt2Shape s = ReadOpenAiGpt(config);
+  const LanguageModel model = {.with_head = "OpenAIGPTLMHeadModel",
+                               .without_head = "OpenAIGPTModel",
+                               .body = "transformer",
+                               .vocab = s.vocab,
+                               .hidden = s.width,
+                               .tied = config.Flag("tie_word_embeddings", true)};
+  return CausalModel(
+      config, model,
+      [&](GraphBuilder* b, const Tensor& ids, const Tensor& positions, Tensor* table) {
+        b->LimitDim("seq", s.positions);
+        Tensor x = Embedding(b, ids, "tokens_embed", s.vocab, s.width, table);
+        x = Add(b, x, Embedding(b, positions, "positions_embed", s.positions, s.width));
+        for (int64_t i = 0; i < s.layers; ++i) x = OpenAiGptBlock(b, x, s, i);
+        return x;
       });
 }
 

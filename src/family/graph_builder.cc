@@ -19,6 +19,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "src/exporter/node_metadata.h"
 
 namespace onnxflops::family {
@@ -217,7 +218,10 @@ void GraphBuilder::Output(absl::string_view name, const Tensor& value, DType dty
 }
 
 Tensor GraphBuilder::Weight(absl::string_view name, const std::vector<int64_t>& dims) {
-  const auto [at, is_new] = weights_.insert(absl::StrCat(path_, path_.empty() ? "" : ".", name));
+  absl::string_view below = path_;
+  const bool tied = !tied_.first.empty() && absl::ConsumePrefix(&below, tied_.first);
+  const std::string path = tied ? absl::StrCat(tied_.second, below) : path_;
+  const auto [at, is_new] = weights_.insert(absl::StrCat(path, path.empty() ? "" : ".", name));
   const std::string& full = *at;
   if (is_new) {
     pbf_builder<GraphField> graph(initializers_);

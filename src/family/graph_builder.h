@@ -100,6 +100,23 @@ class GraphBuilder {
     const size_t path_, slashes_, scopes_, classes_;
   };
 
+  // While it lives, parameters below the current module are those below `other`, as where modules
+  // are tied.
+  class TiedScope {
+   public:
+    TiedScope(GraphBuilder* b, absl::string_view other) : b_(*b) {
+      b_.tied_ = {b_.path_, std::string(other)};
+    }
+    ~TiedScope() { b_.tied_ = {}; }
+    TiedScope(const TiedScope&) = delete;
+    TiedScope& operator=(const TiedScope&) = delete;
+
+   private:
+    GraphBuilder& b_;
+  };
+
+  // The path of the current module: "model.layers.3".
+  absl::string_view path() const { return path_; }
   // The type that the model computes in.
   DType dtype() const { return dtype_; }
 
@@ -159,10 +176,11 @@ class GraphBuilder {
 
   const DType dtype_;
   const SaveOptions save_;
-  std::string path_;              // of the current module, "vision_model.encoder"
-  std::string slashes_;           // the same in names of nodes, "/vision_model/encoder"
-  std::string scopes_, classes_;  // the same as the exporter lists it
-  std::string bytes_;             // of the ModelProto so far
+  std::string path_;                          // of the current module, "vision_model.encoder"
+  std::string slashes_;                       // the same in names of nodes, "/vision_model/encoder"
+  std::string scopes_, classes_;              // the same as the exporter lists it
+  std::pair<std::string, std::string> tied_;  // modules, and those that have their parameters
+  std::string bytes_;                         // of the ModelProto so far
   protozero::pbf_writer model_{bytes_};
   std::optional<protozero::pbf_writer> graph_;  // inside it; nodes are added as they come
   std::string initializers_, inputs_, outputs_;

@@ -104,14 +104,15 @@ PixtralVision ReadPixtralVision(const Config& config, int64_t patch) {
   return s;
 }
 
-PixtralTokens BuildPixtralVision(GraphBuilder* b, const PixtralVision& s, int64_t take,
-                                 int64_t merge) {
+namespace {
+
+// In the modules that are open.
+PixtralTokens PixtralTower(GraphBuilder* b, const PixtralVision& s, int64_t take, int64_t merge) {
   for (const char* symbol : {"image_height", "image_width"}) {
     b->MultipleDim(symbol, s.patch * merge);
   }
   const Tensor pixels =
       b->Input("pixel_values", b->dtype(), {"batch", s.channels, "image_height", "image_width"});
-  const Scope tower(b, "vision_tower", "PixtralVisionModel");
   Tensor x = Conv2d(b, pixels, "patch_conv", {s.channels, s.hidden, s.patch, s.patch, false});
   PixtralTokens found = {"", SizeOf(b, x, 2), SizeOf(b, x, 3)};
   const Tensor count = Mul(b, found.rows, found.columns);
@@ -126,6 +127,27 @@ PixtralTokens BuildPixtralVision(GraphBuilder* b, const PixtralVision& s, int64_
   }
   if (found.tokens.empty()) found.tokens = x;
   return found;
+}
+
+}  // namespace
+
+PixtralTokens BuildPixtralVision(GraphBuilder* b, const PixtralVision& s, int64_t take,
+                                 int64_t merge) {
+  const Scope tower(b, "vision_tower", "PixtralVisionModel");
+  return PixtralTower(b, s, take, merge);
+}
+
+absl::StatusOr<std::string> BuildPixtralVisionModel(const Config& config) {
+  const PixtralVision s = ReadPixtralVision(config, 16);
+  const std::string root = config.RequireArchitecture({"PixtralVisionModel"});
+  const DType dtype = config.Precision();
+  if (!config.notes().status.ok()) return config.notes().status;
+  GraphBuilder b(root, dtype, config.notes().save);
+  const Tensor x = PixtralTower(&b, s, s.layers, 1).tokens;
+  const std::string patches =
+      absl::StrCat("(image_height // ", s.patch, ") * (image_width // ", s.patch, ")");
+  b.Output("last_hidden_state", x, dtype, {"batch", patches, s.hidden});
+  return std::move(b).Finish();
 }
 
 absl::StatusOr<std::string> BuildMistral3(const Config& config) {

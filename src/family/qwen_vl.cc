@@ -26,10 +26,11 @@ namespace {
 struct QwenVl {
   const char *prefix, *tower, *block, *attention, *mlp, *embed, *merger;  // classes
   const char *fc1 = "fc1", *fc2 = "fc2";                                  // of the MLP
-  bool gated = false;      // RMS norms, gated MLPs and windows: Qwen2.5-VL
-  bool deepstack = false;  // positions of a table, and layers that go to the decoder: Qwen3-VL
+  bool gated = false;       // RMS norms, gated MLPs and windows: Qwen2.5-VL
+  bool deepstack = false;   // positions of a table, and layers that go to the decoder: Qwen3-VL
+  bool only_table = false;  // of these, no layers: Qwen3.5
   int64_t patch = 14;
-  DecoderFamily text;
+  DecoderFamily text = {};
 };
 
 void RestOfQwen2Vl(const Config& config, DecoderShape* s) {
@@ -92,6 +93,63 @@ constexpr QwenVl kQwen3 = {
              .form = {.head_norms = true},
              .has_attention_bias = true}};
 
+void RestOfQwen3VlMoe(const Config& config, DecoderShape* s) {
+  s->experts = {s->hidden, config.Size("moe_intermediate_size", 1408),
+                config.Size("num_experts", 60), config.Size("num_experts_per_tok", 4),
+                /*normalize=*/true};
+  if (s->experts.top_k > s->experts.experts) {
+    config.Fault("num_experts_per_tok",
+                 absl::StrCat("is ", s->experts.top_k, " of ", s->experts.experts, " experts"));
+  }
+  ReadSparseLayers(config, s);
+}
+
+constexpr QwenVl kQwen3Moe = {
+    .prefix = "Qwen3VLMoe",
+    .tower = "Qwen3VLMoeVisionModel",
+    .block = "Qwen3VLMoeVisionBlock",
+    .attention = "Qwen3VLMoeVisionAttention",
+    .mlp = "Qwen3VLMoeVisionMLP",
+    .embed = "Qwen3VLMoeVisionPatchEmbed",
+    .merger = "Qwen3VLMoeVisionPatchMerger",
+    .fc1 = "linear_fc1",
+    .fc2 = "linear_fc2",
+    .deepstack = true,
+    .patch = 16,
+    .text = {.model_type = "qwen3_vl_moe_text",
+             .prefix = "Qwen3VLMoeText",
+             .sizes = {.vocab = 151936, .hidden = 2048, .intermediate = 5632, .layers = 24},
+             .heads = {.queries = 16, .keys = 16},
+             .form = {.head_norms = true},
+             .has_attention_bias = true,
+             .rest = RestOfQwen3VlMoe}};
+
+// Their texts are families of their own, qwen3_5_text and qwen3_5_moe_text.
+constexpr QwenVl kQwen35 = {.prefix = "Qwen3_5",
+                            .tower = "Qwen3_5VisionModel",
+                            .block = "Qwen3_5VisionBlock",
+                            .attention = "Qwen3_5VisionAttention",
+                            .mlp = "Qwen3_5VisionMLP",
+                            .embed = "Qwen3_5VisionPatchEmbed",
+                            .merger = "Qwen3_5VisionPatchMerger",
+                            .fc1 = "linear_fc1",
+                            .fc2 = "linear_fc2",
+                            .deepstack = true,
+                            .only_table = true,
+                            .patch = 16};
+constexpr QwenVl kQwen35Moe = {.prefix = "Qwen3_5Moe",
+                               .tower = "Qwen3_5MoeVisionModel",
+                               .block = "Qwen3_5MoeVisionBlock",
+                               .attention = "Qwen3_5MoeVisionAttention",
+                               .mlp = "Qwen3_5MoeVisionMLP",
+                               .embed = "Qwen3_5MoeVisionPatchEmbed",
+                               .merger = "Qwen3_5MoeVisionPatchMerger",
+                               .fc1 = "linear_fc1",
+                               .fc2 = "linear_fc2",
+                               .deepstack = true,
+                               .only_table = true,
+                               .patch = 16};
+
 struct QwenTower {
   int64_t channels = 3, patch = 0, frames = 0, merge = 0;
   int64_t hidden = 0, intermediate = 0, layers = 0, heads = 0, out = 0;
@@ -149,7 +207,7 @@ QwenTower ReadQwenTower(const Config& config, const QwenVl& family) {
   if (family.gated) ReadWindowsOf(config, &t);
   if (family.deepstack) {
     t.positions = config.Size("num_position_embeddings", 2304);
-    t.deep = config.Indices("deepstack_visual_indexes", {8, 16, 24});
+    if (!family.only_table) t.deep = config.Indices("deepstack_visual_indexes", {8, 16, 24});
     for (size_t i = 0; i < t.deep.size(); ++i) {
       if (t.deep[i] < t.layers && (i == 0 || t.deep[i] > t.deep[i - 1])) continue;
       config.Fault("deepstack_visual_indexes", "should be layers of the tower in their order");
@@ -340,15 +398,30 @@ class QwenTowerBuilder {
   QwenGrid g_;
 };
 
+// Angles of time, row and column take turns, as long as a section lasts; those left are of time.
+std::vector<int64_t> InTurns(const std::vector<int64_t>& sections, int64_t angles) {
+  std::vector<int64_t> found = {angles, 0, 0};
+  for (size_t i = 1; i < found.size(); ++i) {
+    const int64_t first = static_cast<int64_t>(i), end = std::min(3 * sections[i], angles);
+    found[i] = end > first ? (end - first + 2) / 3 : 0;
+    found[0] -= found[i];
+  }
+  return found;
+}
+
 DecoderShape ReadQwenText(const Config& config, const Config& text, const QwenVl& family) {
   DecoderShape s = ReadDecoder(text, family.text);
   // Where it stands has changed.
   s.tied = s.tied || config.Flag("tie_word_embeddings", false);
   const char* const key = text.Has("rope_parameters") ? "rope_parameters" : "rope_scaling";
-  const std::vector<int64_t> usual =
-      family.deepstack ? std::vector<int64_t>{24, 20, 20} : std::vector<int64_t>{16, 24, 24};
+  const std::vector<int64_t> usual = family.only_table  ? std::vector<int64_t>{11, 11, 10}
+                                     : family.deepstack ? std::vector<int64_t>{24, 20, 20}
+                                                        : std::vector<int64_t>{16, 24, 24};
   const Config rope = text.Child(key);
   s.rotary_sections = rope.Sizes("mrope_section").value_or(usual);
+  if (family.only_table && s.rotary_sections.size() == 3) {
+    s.rotary_sections = InTurns(s.rotary_sections, s.rotary_dim / 2);
+  }
   int64_t sum = 0;
   for (const int64_t size : s.rotary_sections) sum += std::min(size, kMaxConfigSize);
   if (s.rotary_sections.size() != 3 || sum != s.rotary_dim / 2) {
@@ -394,6 +467,19 @@ absl::StatusOr<std::string> BuildQwen25Vl(const Config& config) {
 }
 absl::StatusOr<std::string> BuildQwen3Vl(const Config& config) {
   return BuildQwenVl(config, kQwen3);
+}
+absl::StatusOr<std::string> BuildQwen3VlMoe(const Config& config) {
+  return BuildQwenVl(config, kQwen3Moe);
+}
+absl::StatusOr<std::string> BuildQwen35(const Config& config) {
+  QwenVl family = kQwen35;
+  family.text = *FindDecoderFamily("qwen3_5_text");
+  return BuildQwenVl(config, family);
+}
+absl::StatusOr<std::string> BuildQwen35Moe(const Config& config) {
+  QwenVl family = kQwen35Moe;
+  family.text = *FindDecoderFamily("qwen3_5_moe_text");
+  return BuildQwenVl(config, family);
 }
 
 }  // namespace onnxflops::family

@@ -80,13 +80,24 @@ Tensor ByImage(GraphBuilder* b, const Tensor& x, const Tiles& tiles, int64_t n, 
 
 namespace {
 
+// The module around tower and decoder, if there is one.
+void OpenBody(GraphBuilder* b, const VisionLanguage& model, std::optional<Scope>* body) {
+  if (!model.whole_language) body->emplace(b, "model", absl::StrCat(model.prefix, "Model"));
+}
+// The language model, if it has its own output layer.
+void OpenWhole(GraphBuilder* b, const VisionLanguage& model, std::optional<Scope>* whole) {
+  if (model.whole_language)
+    whole->emplace(b, model.language, LanguageModelOf(model.text).with_head);
+}
+
 // The tokens of images alone. Tokens for the decoder's layers are added to states of their own
 // shape, for which those of the image stand here.
 void AddTower(GraphBuilder* b, const VisionLanguage& model) {
   std::vector<Tensor> outputs;
   std::string count;
   {
-    const Scope body(b, "model", absl::StrCat(model.prefix, "Model"));
+    std::optional<Scope> body;
+    OpenBody(b, model, &body);
     const ImageTokens image = model.image(b);
     count = image.count;
     outputs.push_back(image.tokens);
@@ -125,10 +136,12 @@ absl::StatusOr<std::string> VisionLanguageModel(const Config& config, VisionLang
   Tensor x, places, table;
   Dim tokens = "seq";
   {
-    const Scope body(&b, "model", absl::StrCat(model.prefix, "Model"));
+    std::optional<Scope> body, whole;
+    OpenBody(&b, model, &body);
     ImageTokens image;
     if (!step) image = model.image(&b);
-    const Scope language(&b, model.language, s.ModelClass());
+    OpenWhole(&b, model, &whole);
+    const Scope language(&b, model.whole_language ? "model" : model.language, s.ModelClass());
     x = Embedding(&b, ids, "embed_tokens", s.vocab, s.hidden, &table);
     if (s.scaled_input) x = Mul(&b, x, Factor(&b, 1));
     if (step) {
@@ -144,7 +157,12 @@ absl::StatusOr<std::string> VisionLanguageModel(const Config& config, VisionLang
     }
     x = DecoderLayers(&b, x, places, s);
   }
-  b.Output("logits", Logits(&b, x, table, LanguageModelOf(s)), dtype, {"batch", tokens, s.vocab});
+  {
+    std::optional<Scope> whole;
+    OpenWhole(&b, model, &whole);
+    x = Logits(&b, x, table, LanguageModelOf(s));
+  }
+  b.Output("logits", x, dtype, {"batch", tokens, s.vocab});
   return std::move(b).Finish();
 }
 

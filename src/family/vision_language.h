@@ -27,9 +27,11 @@ struct ImageTokens {
 struct VisionLanguage {
   std::string prefix;  // of the classes: "Llava"
   DecoderShape text;
-  // The tower and the projector, in the module "model".
+  // The tower and the projector, in the module "model", if there is one around all.
   std::function<ImageTokens(GraphBuilder* b)> image;
   const char* language = "language_model";  // the decoder's module
+  // That module is a whole language model, with its output layer; "model" is in it, not around it.
+  bool whole_language = false;
 };
 
 // A part of the configuration, which has to be of this model_type.

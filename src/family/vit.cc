@@ -1,4 +1,5 @@
-// ViT and DeiT: an encoder over patches, a class token, and in DeiT one for distillation.
+// ViT and its kin: an encoder over patches, a class token, and in DeiT one for distillation.
+// ViT-MSN has no pooler; I-JEPA has no class token either, and classifies the mean of the patches.
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,13 +21,25 @@ constexpr EncoderLayerNames kDeitLayer = {
     "DeiTAttention",  "mlp",       "DeiTMLP", "fc1",    "fc2",    "layernorm_before",
     "layernorm_after"};
 
+constexpr EncoderLayerNames kVitMsnLayer = {
+    "ViTMSNLayer",     "attention", "q_proj",    "k_proj", "v_proj", "o_proj",
+    "ViTMSNAttention", "mlp",       "ViTMSNMLP", "fc1",    "fc2",    "layernorm_before",
+    "layernorm_after"};
+constexpr EncoderLayerNames kIjepaLayer = {
+    "IJepaLayer",     "attention", "q_proj",   "k_proj", "v_proj", "o_proj",
+    "IJepaAttention", "mlp",       "IJepaMLP", "fc1",    "fc2",    "layernorm_before",
+    "layernorm_after"};
+
 struct VitFamily {
   const char *prefix, *module;
   const EncoderLayerNames& layer;
-  bool distilled;
+  int64_t tokens;  // that are no patches
+  bool pooled;
 };
-constexpr VitFamily kVit = {"ViT", "vit", kVitLayer, false};
-constexpr VitFamily kDeit = {"DeiT", "deit", kDeitLayer, true};
+constexpr VitFamily kVit = {"ViT", "vit", kVitLayer, 1, true};
+constexpr VitFamily kDeit = {"DeiT", "deit", kDeitLayer, 2, true};
+constexpr VitFamily kVitMsn = {"ViTMSN", "vit", kVitMsnLayer, 1, false};
+constexpr VitFamily kIjepa = {"IJepa", "ijepa", kIjepaLayer, 0, false};
 
 struct VitShape {
   EncoderShape encoder;
@@ -39,19 +52,20 @@ struct VitShape {
 Tensor BuildVitEmbeddings(GraphBuilder* b, const Tensor& pixels, const VitShape& s,
                           const VitFamily& family) {
   const Scope embeddings(b, "embeddings", absl::StrCat(family.prefix, "Embeddings"));
-  const int64_t h = s.encoder.hidden, tokens = family.distilled ? 2 : 1;
+  const int64_t h = s.encoder.hidden;
   Tensor x;
   {
     const Scope patches(b, "patch_embeddings", absl::StrCat(family.prefix, "PatchEmbeddings"));
     x = PatchEmbedding(b, pixels, s.image, h, "projection", true);
   }
-  std::vector<Tensor> parts = {RepeatForBatch(b, b->Weight("cls_token", {1, 1, h}), x, {1, h})};
-  if (family.distilled) {
-    parts.push_back(RepeatForBatch(b, b->Weight("distillation_token", {1, 1, h}), x, {1, h}));
+  std::vector<Tensor> parts;
+  const char* const names[] = {"cls_token", "distillation_token"};
+  for (int64_t i = 0; i < family.tokens; ++i) {
+    parts.push_back(RepeatForBatch(b, b->Weight(names[i], {1, 1, h}), x, {1, h}));
   }
   parts.push_back(x);
-  x = Concat(b, parts, 1);
-  return Add(b, x, b->Weight("position_embeddings", {1, s.image.Patches() + tokens, h}));
+  if (parts.size() > 1) x = Concat(b, parts, 1);
+  return Add(b, x, b->Weight("position_embeddings", {1, s.image.Patches() + family.tokens, h}));
 }
 
 Tensor BuildVitBody(GraphBuilder* b, const Tensor& pixels, const VitShape& s,
@@ -69,12 +83,12 @@ VitShape ReadVit(const Config& config, const VitFamily& family) {
   const std::string whole = absl::StrCat(family.prefix, "Model");
   const std::string classifier = absl::StrCat(family.prefix, "ForImageClassification");
   s.root =
-      family.distilled
+      family.tokens == 2
           ? config.RequireArchitecture({classifier, absl::StrCat(classifier, "WithTeacher"), whole})
           : config.RequireArchitecture({classifier, whole});
   if (s.root != whole) {
     s.labels = config.Labels();
-  } else {
+  } else if (family.pooled) {
     s.pooled = config.Size("pooler_output_size", s.encoder.hidden);
     s.pooler = ReadActivation(config, "pooler_act", "tanh");
   }
@@ -95,11 +109,18 @@ absl::StatusOr<std::string> BuildVitFamily(const Config& config, const VitFamily
     if (s.labels > 0) model.emplace(&b, family.module, type);
     x = BuildVitBody(&b, pixels, s, family);
   }
-  const Tensor first = TakeToken(&b, x, 0);
+  const int64_t tokens = s.image.Patches() + family.tokens;
+  if (s.labels == 0 && s.pooled == 0) {
+    b.Output("last_hidden_state", x, dtype, {"batch", tokens, h});
+    return std::move(b).Finish();
+  }
+  const Tensor first = family.tokens > 0
+                           ? TakeToken(&b, x, 0)
+                           : b.Op("ReduceMean", {x, b.Ints({1})}, {{"keepdims", int64_t{0}}});
   if (s.pooled > 0) {
     const Scope pooler(&b, "pooler", absl::StrCat(family.prefix, "Pooler"));
     const Tensor pooled = Activate(&b, Linear(&b, first, "dense", h, s.pooled, true), s.pooler);
-    b.Output("last_hidden_state", x, dtype, {"batch", s.image.Patches() + 1 + family.distilled, h});
+    b.Output("last_hidden_state", x, dtype, {"batch", tokens, h});
     b.Output("pooler_output", pooled, dtype, {"batch", s.pooled});
     return std::move(b).Finish();
   }
@@ -121,6 +142,13 @@ absl::StatusOr<std::string> BuildVitFamily(const Config& config, const VitFamily
 absl::StatusOr<std::string> BuildVit(const Config& config) { return BuildVitFamily(config, kVit); }
 absl::StatusOr<std::string> BuildDeit(const Config& config) {
   return BuildVitFamily(config, kDeit);
+}
+
+absl::StatusOr<std::string> BuildVitMsn(const Config& config) {
+  return BuildVitFamily(config, kVitMsn);
+}
+absl::StatusOr<std::string> BuildIjepa(const Config& config) {
+  return BuildVitFamily(config, kIjepa);
 }
 
 }  // namespace onnxflops::family

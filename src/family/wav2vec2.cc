@@ -1,4 +1,4 @@
-// wav2vec 2.0 and HuBERT: convolutions over samples of audio, and an encoder over their frames.
+// wav2vec 2.0 and its kin: convolutions over samples of audio, and an encoder over their frames.
 //
 // How it works. A convolution of each length follows the other, with a norm of each channel after
 // the first, or a norm of all channels after each. The encoder adds positions that another
@@ -6,7 +6,11 @@
 // two parameters, and is put together in each run (weight norm). HuBERT is the same with other
 // names; its projection may have no norm. Layers are post-norm, or pre-norm ("stable"), which may
 // end with an adapter for one language. wav2vec 2.0 may shorten the frames by a few convolutions at
-// the end.
+// the end. UniSpeech and UniSpeech-SAT are wav2vec 2.0 by other names. WavLM adds a bias by
+// distance to the scores: a table that its first layer reads, times a gate that each layer makes of
+// its input; the class calls a function of PyTorch with the weights of its four projections, so
+// their products are those of the attention. data2vec makes positions by several convolutions, each
+// with a norm that has no parameters.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -37,13 +41,15 @@ struct SpeechShape {
   bool conv_bias = false, norm_by_channel = true, stable = false, projection_norm = true;
   bool masks = true;
   int64_t positions = 0, groups = 0;    // of the convolution that makes positions
+  int64_t place_layers = 0;             // data2vec's convolutions that do; 0: one with weight norm
+  int64_t buckets = 0;                  // WavLM's distances; 0: no bias by them
   int64_t language = 0;                 // width of each layer's adapter; 0: none
   std::optional<SpeechAdapter> ending;  // nullopt: none
   std::string activation;               // of convolutions
   int64_t Width() const { return ending ? ending->width : encoder.hidden; }
 };
 
-void ReadSpeechConvs(const Config& config, SpeechShape* s) {
+void ReadSpeechConvs(const Config& config, bool has_norm, SpeechShape* s) {
   constexpr size_t kMostConvs = 24;
   const auto list = [&](const char* key, std::vector<int64_t> otherwise) {
     if (config.HasList(key)) return *config.Sizes(key);
@@ -63,32 +69,33 @@ void ReadSpeechConvs(const Config& config, SpeechShape* s) {
   for (size_t i = 0; i < n; ++i) {
     s->convs.push_back({i == 0 ? 1 : widths[i - 1], widths[i], kernels[i], strides[i]});
   }
-  const std::string norm = config.Text("feat_extract_norm", "group");
+  const std::string norm = has_norm ? config.Text("feat_extract_norm", "group") : "layer";
   s->norm_by_channel = norm == "group";
   if (!s->norm_by_channel && norm != "layer") {
     config.Fault("feat_extract_norm", "should be group or layer");
   }
 }
 
-SpeechShape ReadSpeech(const Config& config, const char* prefix) {
+SpeechShape ReadSpeech(const Config& config, const char* prefix, bool data2vec = false) {
   SpeechShape s;
   s.prefix = prefix;
   s.encoder = ReadEncoder(config, 768, 12, 12, 3072, "gelu");
-  ReadSpeechConvs(config, &s);
+  ReadSpeechConvs(config, !data2vec, &s);
   s.activation = ReadActivation(config, "feat_extract_activation", "gelu");
   s.conv_bias = config.Flag("conv_bias", false);
-  s.stable = config.Flag("do_stable_layer_norm", false);
-  s.positions = config.Size("num_conv_pos_embeddings", 128);
+  s.stable = !data2vec && config.Flag("do_stable_layer_norm", false);
+  s.positions = data2vec ? config.Size("conv_pos_kernel_size", 19)
+                         : config.Size("num_conv_pos_embeddings", 128);
+  if (data2vec) s.place_layers = config.Layers("num_conv_pos_embeddings", 5);
   s.groups = config.Size("num_conv_pos_embedding_groups", 16);
   config.RequireDivisible("hidden_size", s.encoder.hidden, "num_conv_pos_embedding_groups",
                           s.groups);
   // The parameter of masked frames is there unless both are 0.
   const bool no_times = config.IsZero("mask_time_prob");
   if (!no_times) config.Real("mask_time_prob", 0.05);
-  const bool features = config.Has("mask_feature_prob") && !config.IsZero("mask_feature_prob");
-  if (features) config.Real("mask_feature_prob", 1);
-  s.masks = !no_times || features;
-  if (config.Given("adapter_attn_dim")) s.language = config.Size("adapter_attn_dim", 1);
+  s.masks = !no_times || config.NotNegative("mask_feature_prob", 0) > 0;
+  if (!data2vec && config.Given("adapter_attn_dim"))
+    s.language = config.Size("adapter_attn_dim", 1);
   if (!s.stable) s.language = 0;
   return s;
 }
@@ -149,9 +156,10 @@ class SpeechBuilder {
     Tensor x = b_->Op("Unsqueeze", {samples, b_->Ints({1})});
     for (size_t i = 0; i < s_.convs.size(); ++i) {
       const SpeechConv& c = s_.convs[i];
-      const char* type = !s_.norm_by_channel ? "LayerNormConvLayer"
-                         : i == 0            ? "GroupNormConvLayer"
-                                             : "NoLayerNormConvLayer";
+      const char* type = s_.place_layers > 0   ? "ConvLayer"
+                         : !s_.norm_by_channel ? "LayerNormConvLayer"
+                         : i == 0              ? "GroupNormConvLayer"
+                                               : "NoLayerNormConvLayer";
       const std::string name = absl::StrCat("conv_layers.", i);
       const Scope layer = Open(name.c_str(), type);
       {
@@ -181,7 +189,38 @@ class SpeechBuilder {
     return Linear(b_, x, "projection", width, h_, true);
   }
 
+  // Without the last frame, which a kernel of even length makes.
+  Tensor Cut(const Tensor& x, const char* type) {
+    if (s_.positions % 2 != 0) return x;
+    const Scope padding = Open("padding", type);
+    return b_->Op("Slice", {x, b_->Ints({0}), b_->Ints({-1}), b_->Ints({2})});
+  }
+
+  Tensor PlacesByLayers(const Tensor& x) {
+    const Scope places = Open("pos_conv_embed", "PositionalConvEmbedding");
+    Tensor y = Turned(x);
+    for (int64_t i = 0; i < s_.place_layers; ++i) {
+      const std::string name = absl::StrCat("layers.", i);
+      const Scope layer = Open(name.c_str(), "PositionalConvLayer");
+      const int64_t k = s_.positions;
+      {
+        const Scope conv(b_, "conv", "Conv1d");
+        const Tensor weight = b_->Weight("weight", {h_, h_ / s_.groups, k});
+        y = Convolve(y, weight, b_->Weight("bias", {h_}), {k, 1, k / 2, s_.groups});
+      }
+      y = Cut(y, "PadLayer");
+      {
+        const Scope norm(b_, "layer_norm", "LayerNorm");
+        const Tensor ones = b_->Op("Expand", {Factor(b_, 1), b_->Ints({h_})});
+        y = Turned(b_->Op("LayerNormalization", {Turned(y), ones}));
+      }
+      y = Activate(b_, y, s_.activation);
+    }
+    return Turned(y);
+  }
+
   Tensor PlacesOfFrames(const Tensor& x) {
+    if (s_.place_layers > 0) return PlacesByLayers(x);
     const Scope places = Open("pos_conv_embed", "PositionalConvEmbedding");
     Tensor y;
     {
@@ -201,10 +240,7 @@ class SpeechBuilder {
       }
       y = Convolve(Turned(x), weight, bias, {k, 1, k / 2, s_.groups});
     }
-    if (s_.positions % 2 == 0) {
-      const Scope padding = Open("padding", "SamePadLayer");
-      y = b_->Op("Slice", {y, b_->Ints({0}), b_->Ints({-1}), b_->Ints({2})});
-    }
+    y = Cut(y, "SamePadLayer");
     return Turned(Activate(b_, y, s_.activation));
   }
 
@@ -238,7 +274,43 @@ class SpeechBuilder {
         Mlp(b_, LayerNorm(b_, x, "norm", h_), h_, s_.language, "relu", {"linear_1", "linear_2"}));
   }
 
+  // The table's row for each distance of two frames: [1, heads, frames, frames]. Distances are
+  // clamped to the table; the class has logarithmic buckets, of the same sizes.
+  Tensor BiasByDistance(const Tensor& x) {
+    const Tensor at = Positions(b_, x, 1);
+    const Tensor rows = b_->Op("Unsqueeze", {at, b_->Ints({1})});
+    const Tensor columns = b_->Op("Unsqueeze", {at, b_->Ints({0})});
+    const Tensor distance = b_->Op("Abs", {b_->Op("Sub", {columns, rows})});
+    const Tensor bucket = b_->Op("Min", {distance, b_->Scalar(s_.buckets - 1)});
+    const Tensor bias = Embedding(b_, bucket, "rel_attn_embed", s_.buckets, s_.encoder.heads);
+    return b_->Op("Unsqueeze", {Transpose(b_, bias, {2, 0, 1}), b_->Ints({0})});
+  }
+
+  // WavLM's.
+  Tensor AttendGated(const Tensor& x) {
+    const Scope attention = Open("attention", "Attention");
+    const int64_t heads = s_.encoder.heads, dim = h_ / heads;
+    if (bias_.empty()) bias_ = BiasByDistance(x);
+    constexpr int64_t kGates = 2, kEach = 4;
+    Tensor gates = Transpose(b_, Reshape(b_, x, {0, 0, heads, dim}), {0, 2, 1, 3});
+    gates = Linear(b_, gates, "gru_rel_pos_linear", dim, kGates * kEach, true);
+    gates = Reshape(b_, gates, {0, 0, -1, kGates, kEach});
+    gates = b_->Op("ReduceSum", {gates, b_->Ints({-1})}, {{"keepdims", int64_t{0}}});
+    const std::vector<Tensor> gate = Split(b_, b_->Op("Sigmoid", {gates}), {1, 1}, -1);
+    const Tensor factor = b_->Weight("gru_rel_pos_const", {1, heads, 1, 1});
+    Tensor open = b_->Op("Sub", {Mul(b_, gate[1], factor), Factor(b_, 1)});
+    open = Add(b_, Mul(b_, gate[0], open), Factor(b_, 2));
+    const Tensor bias = Mul(b_, open, bias_);
+    const auto project = [&](const Tensor& y, const char* name) {
+      const Tensor weight = b_->Weight(absl::StrCat(name, ".weight"), {h_, h_});
+      return Add(b_, b_->Op("MatMul", {y, weight}), b_->Weight(absl::StrCat(name, ".bias"), {h_}));
+    };
+    const Tensor q = project(x, "q_proj"), k = project(x, "k_proj"), v = project(x, "v_proj");
+    return project(Attention(b_, q, k, v, {heads, heads, dim}, bias), "out_proj");
+  }
+
   Tensor Attend(const Tensor& x) {
+    if (s_.buckets > 0) return AttendGated(x);
     const Scope attention = Open("attention", "Attention");
     const Tensor q = Linear(b_, x, "q_proj", h_, h_, true),
                  k = Linear(b_, x, "k_proj", h_, h_, true);
@@ -278,6 +350,7 @@ class SpeechBuilder {
   GraphBuilder* b_;
   const SpeechShape& s_;
   const int64_t h_;
+  Tensor bias_;  // by distance, of WavLM's first layer
   std::vector<Tensor> states_;
   std::string frames_ = "samples";
 };
@@ -349,6 +422,30 @@ absl::StatusOr<std::string> BuildWav2Vec2(const Config& config) {
   SpeechShape s = ReadSpeech(config, "Wav2Vec2");
   if (config.Flag("add_adapter", false)) s.ending = ReadSpeechAdapter(config, s);
   return BuildSpeech(config, s, "wav2vec2");
+}
+
+absl::StatusOr<std::string> BuildWavLm(const Config& config) {
+  SpeechShape s = ReadSpeech(config, "WavLM");
+  s.language = 0;
+  s.buckets = config.Size("num_buckets", 320);
+  if (config.Flag("add_adapter", false)) s.ending = ReadSpeechAdapter(config, s);
+  return BuildSpeech(config, s, "wavlm");
+}
+
+absl::StatusOr<std::string> BuildData2VecAudio(const Config& config) {
+  SpeechShape s = ReadSpeech(config, "Data2VecAudio", /*data2vec=*/true);
+  if (config.Flag("add_adapter", false)) s.ending = ReadSpeechAdapter(config, s);
+  return BuildSpeech(config, s, "data2vec_audio");
+}
+
+absl::StatusOr<std::string> BuildUniSpeech(const Config& config) {
+  return BuildSpeech(config, ReadSpeech(config, "UniSpeech"), "unispeech");
+}
+
+absl::StatusOr<std::string> BuildUniSpeechSat(const Config& config) {
+  SpeechShape s = ReadSpeech(config, "UniSpeechSat");
+  s.masks = true;  // whatever the configuration says
+  return BuildSpeech(config, s, "unispeech_sat");
 }
 
 absl::StatusOr<std::string> BuildHubert(const Config& config) {

@@ -5,9 +5,10 @@
 // the last. A size that only an output shows (a head size that the exporter left open) is taken
 // from the output with the same other sizes.
 //
-// Pasts with the length in their shape grow with each token; others, such as an encoder's, are
-// fixed. Masks span past and new tokens, positions the new tokens only: their symbols are bound too
-// when a step is counted at given sizes.
+// Pasts with the length in their shape grow with each token; others, such as an encoder's and the
+// states of Mamba, are fixed. A decoder that has only states takes a step after any past. Masks
+// span past and new tokens, positions the new tokens only: their symbols are bound too when a step
+// is counted at given sizes.
 #include "src/memory/kv_cache.h"
 
 #include <algorithm>
@@ -34,6 +35,7 @@ namespace {
 constexpr absl::string_view kPastWords[] = {"past", "cache"};
 constexpr absl::string_view kNoTokens[] = {"mask", "position", "segment", "type",
                                            "len",  "past",     "cache",   "encoder_input"};
+constexpr absl::string_view kStates[] = {"conv_state", "recurrent_state"};
 
 template <size_t N>
 bool HasWord(absl::string_view name, const absl::string_view (&words)[N]) {
@@ -135,6 +137,7 @@ class DecoderFinder {
     for (const DecoderInput& input : inputs_) {
       if (!IsPast(input) || absl::StrContains(input.name, "encoder")) continue;
       any = true;
+      if (HasWord(input.name, kStates)) continue;
       for (int i = 0; i < input.shape.rank(); ++i) {
         const std::optional<std::string> symbol = LengthSymbolOf(input.shape[i]);
         if (symbol && input.shape[i] != batch_ &&
@@ -146,7 +149,7 @@ class DecoderFinder {
       if (!by_place) by_place = input.shape[input.shape.rank() - 2];
     }
     if (!any) return absl::NotFoundError("it has no past inputs (past_key_values, cache)");
-    found_.length = *by_place;
+    if (by_place) found_.length = *by_place;
     return absl::OkStatus();
   }
 
@@ -181,7 +184,8 @@ class DecoderFinder {
     const auto is_length = [&](const Expr& dim) {
       return dim == found_.length || (length && LengthSymbolOf(dim) == length);
     };
-    const bool grows = !absl::StrContains(input.name, "encoder") &&
+    found_.has_states |= HasWord(input.name, kStates);
+    const bool grows = !absl::StrContains(input.name, "encoder") && !HasWord(input.name, kStates) &&
                        std::any_of(dims.begin(), dims.end(), is_length);
     if (grows) ++found_.tensors;
     if (grows) found_.types.push_back(input.fact->dtype);
@@ -297,6 +301,7 @@ Bindings FollowingSizes(const Decoder& decoder, const Bindings& bindings) {
 }
 
 std::optional<Expr> CacheBytesPerToken(const Decoder& decoder) {
+  if (decoder.tensors == 0) return Expr(0);
   std::optional<Expr> per_token = DivideExactly(decoder.bytes, decoder.length);
   const std::optional<std::string> length = memory::SymbolOf(decoder.length);
   if (!per_token || !length) return per_token;
@@ -320,11 +325,19 @@ absl::StatusOr<Bindings> BindStep(const Decoder& decoder, const ServingStep& ste
         step.tokens, step.tokens == 1 ? " token" : " tokens", " after ", step.past, ": ",
         decoder.positions->where, " has positions for at most ", decoder.positions->most));
   }
+  if (decoder.has_states && decoder.tokens == Expr(1) && step.tokens != 1) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("a step after the states of the cache has one token, so ", step.tokens,
+                     " at once are ", "not possible"));
+  }
   Bindings bindings = decoder.known;
   RETURN_IF_ERROR(memory::BindSize(decoder.tokens, step.tokens,
                                    absl::StrCat("the tokens of ", Escaped(decoder.token_input)),
                                    &bindings));
-  RETURN_IF_ERROR(memory::BindSize(decoder.length, step.past, "the length of the past", &bindings));
+  if (decoder.tensors > 0) {
+    RETURN_IF_ERROR(
+        memory::BindSize(decoder.length, step.past, "the length of the past", &bindings));
+  }
   bindings.merge(FollowingSizes(decoder, bindings));
   return bindings;
 }

@@ -21,11 +21,12 @@
 namespace onnxflops {
 
 struct Decoder {
-  int64_t tensors = 0;             // past inputs that grow with the tokens
+  int64_t tensors = 0;             // past inputs that grow with the tokens; 0: states only
   Expr length;                     // of the past: a symbol, or a number that the export fixed
   Expr bytes;                      // of them all
   Expr fixed_bytes;                // past inputs of constant size, such as an encoder's
   std::vector<DType> types;        // of the inputs that grow
+  bool has_states = false;         // of fixed size, as Mamba's; a step after them has one token
   std::string token_input;         // "input_ids"
   Expr tokens;                     // how many it takes
   std::vector<std::string> total;  // symbols of past and new tokens together: masks

@@ -8,6 +8,7 @@
 #include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/quote.h"
+#include "src/exporter/exporter.h"
 #include "src/exporter/tensor_name.h"
 #include "src/module/module_path.h"
 #include "src/symbolic/expr.h"
@@ -46,6 +47,7 @@ SharedParameters FindSharedParameters(const ModelData& model) {
 
 std::string WarningOfMerged(const ModelData& model, const Attribution& attribution,
                             const std::vector<resolve::Parameter>& parameters) {
+  if (exporter::IsOwnGraph(model)) return "";
   absl::flat_hash_map<ValueId, Uses> vectors;
   for (const resolve::Parameter& p : parameters) {
     const OptionalTensorId tensor = model.value(p.value).initializer;

@@ -406,7 +406,7 @@ void AddFixedCache(const ServingReport& report, std::vector<std::string>* senten
     if (column.fixed_cache_bytes.is_zero()) continue;
     sentences->push_back(absl::StrCat(
         "the KV cache includes ", ShowServing(column.fixed_cache_bytes, true, report.at, false),
-        " that no token adds to, such as the encoder's keys and values"));
+        " that no token adds to, as an encoder's keys and values or states"));
     return;
   }
 }

@@ -454,7 +454,7 @@ class SharedParameters {
   void AddMerged(const resolve::Parameter& parameter, const std::vector<std::string>& names) {
     absl::flat_hash_set<std::string> kinds;
     for (const std::string& name : names) kinds.insert(modules::WithoutDigits(name));
-    if (kinds.size() == names.size()) return;
+    if (kinds.size() == names.size() || exporter::IsOwnGraph(model_)) return;
     merged_.push_back(Quoted(parameter.name));
     merged_elements_ += parameter.elements * (names.size() - 1);
   }

@@ -2,7 +2,7 @@
 
   python3 tools/export/step_truth.py tests/data/config      (torch 2.15.0, transformers 5.24.0)
 
-Reads the configurations of truth.json and more.json there and writes steps.json. A step takes so many new tokens behind so many that are in the cache, and keys and values of the encoder are there.
+Reads the configurations of truth.json, more.json and more_text_models.json there and writes steps.json. A step takes so many new tokens behind so many that are in the cache, and keys and values of the encoder are there.
 """
 import json
 import sys
@@ -16,8 +16,8 @@ from torch.utils.flop_counter import FlopCounterMode
 from transformers import AutoConfig, DynamicCache, EncoderDecoderCache
 from transformers.modeling_outputs import BaseModelOutput
 
-MODELS = ["google-t5/t5-base", "google/flan-t5-base", "google/mt5-small", "openai/whisper-tiny", "llava-full"]
-BATCH, SEQ = 2, 40  # SEQ: tokens of T5's encoder
+MODELS = ["google-t5/t5-base", "google/flan-t5-base", "google/mt5-small", "openai/whisper-tiny", "llava-full", "bart-large-cnn", "opus-mt-en-de", "m2m100_418M"]
+BATCH, SEQ = 2, 40  # SEQ: tokens of an encoder of text
 STEPS = [(1, 100), (3, 20)]
 
 
@@ -50,12 +50,13 @@ def count(config_json, tokens, past):
 def main():
     folder, steps = sys.argv[1], []
     configs = {}
-    for file in ("truth.json", "more.json"):
+    for file in ("truth.json", "more.json", "more_text_models.json"):
         configs.update(json.load(open(f"{folder}/{file}"))["models"])
     for name in MODELS:
         for tokens, past in STEPS:
             flops, cache = count(configs[name]["config"], tokens, past)
-            dims = {"batch": BATCH, **({"seq": SEQ} if "t5" in name else {})}
+            text = configs[name]["config"]["model_type"] not in ("whisper", "llava")
+            dims = {"batch": BATCH, **({"seq": SEQ} if text else {})}
             steps.append({"model": name, "tokens": tokens, "past": past, "dims": dims, "flops": flops, "cache_bytes": cache})
             print(steps[-1], flush=True)
     how = f"torch {torch.__version__}, transformers {transformers.__version__}, FlopCounterMode on the CPU under FakeTensorMode, eager attention; see tools/export/step_truth.py"
