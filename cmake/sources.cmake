@@ -108,7 +108,9 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/convnext.cc
   src/family/deberta.cc
   src/family/decoder.cc
+  src/family/decoder_experts.cc
   src/family/decoder_families.cc
+  src/family/decoder_settings.cc
   src/family/deepseek_v4.cc
   src/family/detr.cc
   src/family/dinov2.cc

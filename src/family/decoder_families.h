@@ -51,10 +51,6 @@ absl::Span<const DecoderFamily> DecoderFamilies();
 const DecoderFamily* FindDecoderFamily(absl::string_view model_type);
 
 DecoderShape ReadDecoder(const Config& config, const DecoderFamily& family);
-// The layers of Qwen's mixtures that have experts.
-void ReadSparseLayers(const Config& config, DecoderShape* shape);
-// The part of each head that is rotated.
-void ReadRotaryPart(const Config& config, const char* key, double otherwise, DecoderShape* shape);
 
 }  // namespace onnxflops::family
 

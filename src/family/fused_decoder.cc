@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/family/builders.h"
 #include "src/family/decoder_families.h"
+#include "src/family/decoder_settings.h"
 
 namespace onnxflops::family {
 namespace {

@@ -17,6 +17,7 @@
 #include "src/base/limits.h"
 #include "src/family/builders.h"
 #include "src/family/decoder_families.h"
+#include "src/family/decoder_settings.h"
 #include "src/family/vision_language.h"
 
 namespace onnxflops::family {
