@@ -136,6 +136,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/opt.cc
   src/family/owlvit.cc
   src/family/pixtral.cc
+  src/family/poolformer.cc
   src/family/qwen_vl.cc
   src/family/regnet.cc
   src/family/resnet.cc

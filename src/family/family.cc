@@ -107,6 +107,7 @@ constexpr Family kFamilies[] = {
     {"owlvit", BuildOwlVit},
     {"pegasus", BuildPegasus, true},
     {"plbart", BuildPlbart, true},
+    {"poolformer", BuildPoolFormer},
     {"qwen2_5_vl", BuildQwen25Vl, true, true},
     {"qwen2_vl", BuildQwen2Vl, true, true},
     {"qwen3_vl", BuildQwen3Vl, true, true},
