@@ -149,6 +149,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/owlvit.cc
   src/family/pixtral.cc
   src/family/plain_decoder.cc
+  src/family/poolformer.cc
   src/family/qwen_vl.cc
   src/family/regnet.cc
   src/family/resnet.cc

@@ -137,6 +137,7 @@ absl::StatusOr<std::string> BuildMobileBert(const Config& config);
 absl::StatusOr<std::string> BuildVitMae(const Config& config);
 absl::StatusOr<std::string> BuildVitPose(const Config& config);
 absl::StatusOr<std::string> BuildSqueezeBert(const Config& config);
+absl::StatusOr<std::string> BuildPoolFormer(const Config& config);
 
 }  // namespace onnxflops::family
 

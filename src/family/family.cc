@@ -130,6 +130,7 @@ constexpr Family kFamilies[] = {
     {"persimmon", BuildPersimmon},
     {"pixtral", BuildPixtralVisionModel},
     {"plbart", BuildPlbart, true},
+    {"poolformer", BuildPoolFormer},
     {"qwen2_5_vl", BuildQwen25Vl, true, true},
     {"qwen2_vl", BuildQwen2Vl, true, true},
     {"qwen3_5", BuildQwen35, true, true},

@@ -1,4 +1,8 @@
 // RegNet: ResNet's stages of layers with groups, and in Y a factor for each feature.
+//
+// How it works. No part depends on the size of the image, so both sides are open. A layer's groups
+// follow from its width. The factors of Y come from the mean over the image, through two layers
+// that are as narrow as a quarter of the layer's input, rounded as Python rounds.
 #include <algorithm>
 #include <cmath>
 #include <optional>

@@ -1,5 +1,9 @@
-// ViT and its kin: an encoder over patches, a class token, and in DeiT one for distillation.
-// ViT-MSN has no pooler; I-JEPA has no class token either, and classifies the mean of the patches.
+// ViT and its kin: DeiT, ViT-MSN and I-JEPA.
+//
+// How it works. Each is an encoder over patches and a row of VitFamily, which says how many tokens
+// come before the patches: a class token, in DeiT one more for distillation, and in I-JEPA none, so
+// its classifier reads the mean of the patches. Only ViT and DeiT have a pooler. Images are of
+// image_size, as the table of positions is.
 #include <optional>
 #include <string>
 #include <vector>
