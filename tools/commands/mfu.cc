@@ -83,7 +83,8 @@ absl::StatusOr<ExitCode> RunMfu(const MfuCall& args) {
   ASSIGN_OR_RETURN(const MfuOptions options, args.mfu.Parse());
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
-  ASSIGN_OR_RETURN(const Arguments graphs, args.by_class.Graphs(args.models, options.count.bindings));
+  ASSIGN_OR_RETURN(const Arguments graphs,
+                   args.by_class.Graphs(args.models, options.count.bindings));
   const std::string& path = graphs[0];
   ASSIGN_OR_RETURN(const Model model, LoadFor(path, options.count));
   ASSIGN_OR_RETURN(const MfuReport report, CountMfu(model, options));
