@@ -281,8 +281,9 @@ void RestOfDeepseekV32(const Config& config, DecoderShape* s) { ReadIndexed(conf
 void RestOfGlmMoeDsa(const Config& config, DecoderShape* s) {
   ReadIndexed(config, 32, s);
   constexpr char kWords[] = "indexer_types", kLetters[] = "index_topk_pattern";
-  const bool letters = !config.Has(kWords) && config.Has(kLetters) && !config.HasList(kLetters);
-  const char* const key = config.Has(kWords) ? kWords : kLetters;
+  const bool words = config.Has(kWords);
+  const bool letters = !words && config.Given(kLetters) && !config.HasList(kLetters);
+  const char* const key = words ? kWords : kLetters;
   std::vector<std::string> kinds;
   if (letters) {
     for (const char c : config.Text(kLetters, "")) kinds.emplace_back(1, c);

@@ -156,7 +156,7 @@ void ReadGemma4Heads(const Config& config, GemmaShape* s) {
   const int64_t dim = config.Size("head_dim", 256), large = config.Size("global_head_dim", 512);
   const int64_t kv_heads = config.Size("num_key_value_heads", 4);
   const bool keys_are_values = config.Flag("attention_k_eq_v", false);
-  const bool fewer = keys_are_values && config.Has("num_global_key_value_heads");
+  const bool fewer = keys_are_values && config.Given("num_global_key_value_heads");
   const int64_t few = fewer ? config.Size("num_global_key_value_heads", kv_heads) : kv_heads;
   for (GemmaLayer& layer : s->layers) {
     layer.head_dim = layer.sliding ? dim : large;
