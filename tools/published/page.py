@@ -123,6 +123,28 @@ def section(zoo, tables, rows):
     return text + [""]
 
 
+def throughput(rows):
+    """NVIDIA's table of rates of training: the FLOPs of a token that it implies."""
+    known = [row for row in rows if row["least"]]
+    same = sum(row["verdict"] == "same" for row in known)
+    text = ["## Training with Megatron-Bridge", "",
+            wrapped("docs/performance-summary.md of NVIDIA-NeMo/Megatron-Bridge at 067f987 has tokens and TFLOP a second of each GPU, and no FLOPs. Their quotient is the FLOPs of a "
+                    "token in a training step. Samples a second are whole numbers in this table, and so are TFLOP, so that a row has two bounds. "
+                    f"num_floating_point_operations, from the published configuration, is between the bounds in {same} of {len(known)} rows; {len(rows) - len(known)} rows are of models "
+                    "whose configuration is not public in a source used here. Our own figure is 3 times the products of `onnxflops --causal half`."), "",
+            "| model, system | published, GFLOP | the function | ours | why ours differs |", "|---|---:|---:|---:|---|"]
+    outside = [row for row in known if row["verdict"] != "same"]
+    for number, row in enumerate(known):
+        why = "" if number > 0 and known[number - 1]["model"] == row["model"] else row["why"]
+        figure = row["megatron_bridge"] + ("" if row["verdict"] == "same" else ", outside")
+        text.append(f"| {row['model'].replace('_', ' ')}, {row['system']} | {row['least']} to {row['most']} | {figure} | {row['ours']} | {why} |")
+    for row in outside:
+        bound = float(row["most"]) if float(row["megatron_bridge"]) > float(row["most"]) else float(row["least"])
+        far = 100 * abs(float(row["megatron_bridge"]) / bound - 1)
+        text += ["", wrapped(f"{row['model'].replace('_', ' ')} on {row['system']} is {far:.3f} % outside of its bounds.")]
+    return text + [""]
+
+
 def markdown(tables, zoos):
     rows = [row for zoo in zoos.values() for row in zoo]
     same = sum(row["verdict"] == "same" for row in rows)
@@ -138,6 +160,7 @@ def markdown(tables, zoos):
     text += shares(tables, zoos) + [""]
     for zoo, of in zoos.items():
         text += section(zoo, [table for table in tables if table["zoo"] == zoo], of)
+    text += throughput(read("nemo.csv"))
     text += ["## Two figures for one model", "",
              wrapped("These rows of public tables cannot both be the cost of the same thing. The last column says what differs."), "",
              "| model | figures | what differs |", "|---|---|---|"]
@@ -148,7 +171,7 @@ def markdown(tables, zoos):
              "```", "pip install onnxflops timm torchvision pytorchcv torch onnxscript fvcore",
              "tools/published/reproduce.py timm timm.csv tests/data/published/timm.csv",
              "tools/published/ask_tool.py tests/data/published/timm.csv tests/data/published/timm_tools.csv",
-             "tools/published/page.py", "```", ""]
+             "tools/published/nemo.py MEGATRON_BRIDGE nemo_26_08.csv tests/data/published/nemo.csv", "tools/published/page.py", "```", ""]
     return "\n".join(text)
 
 
