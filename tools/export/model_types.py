@@ -181,7 +181,7 @@ def row_of(kind, send):
 def fill(kind, row, note):
     import onnxflops
     import transformers
-    from onnxflops._config import build, class_of, offline
+    from onnxflops._config import build, class_of, graph_of, offline
 
     with offline():
         cls = class_of(transformers, configuration(kind), None)
@@ -208,7 +208,7 @@ def fill(kind, row, note):
             given = {name: sizes[name] for name in model.count().symbols if name in sizes}
             at = model.count(dim=given)
             if not named and "batch" not in given:
-                sizes = {**sizes, "batch": 1}  # a tower of one image, as exported
+                sizes = {**sizes, "batch": graph_of(configuration(kind)).fixed.get("batch", 1)}  # a tower of one image, or as exported
             row[f"macs_{number}"] = at.macs
             if at.lower_bound:
                 raise ValueError("a part is not counted, so this is a lower bound")
