@@ -64,7 +64,11 @@ absl::Status CheckNotedSizes(const ModelData& model, const Bindings& sizes) {
     if (key == kHoldsText) holds = value;
   }
   for (const auto& [key, value] : model.metadata) {
-    if (!absl::StartsWith(key, kCondition) || ++conditions > kMaxConditions) continue;
+    if (!absl::StartsWith(key, kCondition)) continue;
+    if (++conditions > kMaxConditions) {
+      return absl::OutOfRangeError(fmt::format("{}: it has more than {} conditions on its sizes",
+                                               Escaped(model.path), kMaxConditions));
+    }
     const std::string broken = SizesThatBreak(value, sizes);
     if (broken.empty()) continue;
     return absl::InvalidArgumentError(

@@ -12,7 +12,8 @@
 namespace onnxflops {
 
 // InvalidArgument if the graph does not hold at these sizes, with the sizes at which it does. Sizes
-// that are left out are open: then it is an error only if no size would do.
+// that are left out are open: then it is an error only if no size would do. OutOfRange for more
+// conditions than a class has.
 absl::Status CheckNotedSizes(const ModelData& model, const Bindings& sizes);
 
 // Whether there is anything to check.

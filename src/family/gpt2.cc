@@ -53,7 +53,7 @@ Tensor BuildBlock(GraphBuilder* b, Tensor x, const Gpt2Shape& s, int64_t index) 
   return Add(b, x, y);
 }
 
-Tensor OpenAiGptBlock(GraphBuilder* b, const Tensor& x, const Gpt2Shape& s, int64_t index) {
+Tensor OpenAiGptBlock(GraphBuilder* b, Tensor x, const Gpt2Shape& s, int64_t index) {
   const Scope block(b, absl::StrCat("h.", index), "Block");
   Tensor y;
   {
@@ -63,13 +63,13 @@ Tensor OpenAiGptBlock(GraphBuilder* b, const Tensor& x, const Gpt2Shape& s, int6
     y = Attention(b, qkv[0], qkv[1], qkv[2], {s.heads, s.heads, s.width / s.heads, true});
     y = Conv1d(b, y, "c_proj", s.width, s.width);
   }
-  const Tensor n = LayerNorm(b, Add(b, x, y), "ln_1", s.width);
+  x = LayerNorm(b, Add(b, x, y), "ln_1", s.width);
   {
     const Scope mlp(b, "mlp", "MLP");
-    y = Activate(b, Conv1d(b, n, "c_fc", s.width, s.inner), s.activation);
+    y = Activate(b, Conv1d(b, x, "c_fc", s.width, s.inner), s.activation);
     y = Conv1d(b, y, "c_proj", s.inner, s.width);
   }
-  return LayerNorm(b, Add(b, n, y), "ln_2", s.width);
+  return LayerNorm(b, Add(b, x, y), "ln_2", s.width);
 }
 
 // Its gelu is the approximate one.
@@ -91,12 +91,17 @@ Gpt2Shape ReadOpenAiGpt(const Config& config) {
   return s;
 }
 
-}  // namespace
+// Where GPT and GPT-2 differ.
+struct GptNames {
+  const char *with_head, *without_head, *tokens, *positions;
+  Tensor (*block)(GraphBuilder* b, Tensor x, const Gpt2Shape& s, int64_t index);
+  const char* final_norm;  // nullptr: none
+};
 
-absl::StatusOr<std::string> BuildGpt2(const Config& config) {
-  const Gpt2Shape s = ReadGpt2(config);
-  const LanguageModel model = {.with_head = "GPT2LMHeadModel",
-                               .without_head = "GPT2Model",
+absl::StatusOr<std::string> BuildGpt(const Config& config, const Gpt2Shape& s,
+                                     const GptNames& names) {
+  const LanguageModel model = {.with_head = names.with_head,
+                               .without_head = names.without_head,
                                .body = "transformer",
                                .vocab = s.vocab,
                                .hidden = s.width,
@@ -105,30 +110,24 @@ absl::StatusOr<std::string> BuildGpt2(const Config& config) {
       config, model,
       [&](GraphBuilder* b, const Tensor& ids, const Tensor& positions, Tensor* table) {
         b->LimitDim("seq", s.positions);
-        Tensor x = Embedding(b, ids, "wte", s.vocab, s.width, table);
-        x = Add(b, x, Embedding(b, positions, "wpe", s.positions, s.width));
-        for (int64_t i = 0; i < s.layers; ++i) x = BuildBlock(b, x, s, i);
-        return LayerNorm(b, x, "ln_f", s.width);
+        Tensor x = Embedding(b, ids, names.tokens, s.vocab, s.width, table);
+        x = Add(b, x, Embedding(b, positions, names.positions, s.positions, s.width));
+        for (int64_t i = 0; i < s.layers; ++i) x = names.block(b, x, s, i);
+        return names.final_norm == nullptr ? x : LayerNorm(b, x, names.final_norm, s.width);
       });
 }
 
+}  // namespace
+
+absl::StatusOr<std::string> BuildGpt2(const Config& config) {
+  return BuildGpt(config, ReadGpt2(config),
+                  {"GPT2LMHeadModel", "GPT2Model", "wte", "wpe", BuildBlock, "ln_f"});
+}
+
 absl::StatusOr<std::string> BuildOpenAiGpt(const Config& config) {
-  const Gpt2Shape s = ReadOpenAiGpt(config);
-  const LanguageModel model = {.with_head = "OpenAIGPTLMHeadModel",
-                               .without_head = "OpenAIGPTModel",
-                               .body = "transformer",
-                               .vocab = s.vocab,
-                               .hidden = s.width,
-                               .tied = config.Flag("tie_word_embeddings", true)};
-  return CausalModel(
-      config, model,
-      [&](GraphBuilder* b, const Tensor& ids, const Tensor& positions, Tensor* table) {
-        b->LimitDim("seq", s.positions);
-        Tensor x = Embedding(b, ids, "tokens_embed", s.vocab, s.width, table);
-        x = Add(b, x, Embedding(b, positions, "positions_embed", s.positions, s.width));
-        for (int64_t i = 0; i < s.layers; ++i) x = OpenAiGptBlock(b, x, s, i);
-        return x;
-      });
+  return BuildGpt(config, ReadOpenAiGpt(config),
+                  {"OpenAIGPTLMHeadModel", "OpenAIGPTModel", "tokens_embed", "positions_embed",
+                   OpenAiGptBlock, nullptr});
 }
 
 }  // namespace onnxflops::family

@@ -179,17 +179,7 @@ class HieraBuilder {
     Tensor x;
     {
       const Scope patches(b_, "patch_embeddings", "HieraPatchEmbeddings");
-      const Scope projection(b_, "projection", "Conv2d");
-      const auto list = [](const Sides& sides) {
-        return std::vector<int64_t>{sides.height, sides.width};
-      };
-      const int64_t top = s_.padding.height, left = s_.padding.width;
-      x = b_->Op("Conv",
-                 {pixels, b_->Weight("weight", {w, s_.channels, s_.patch.height, s_.patch.width}),
-                  b_->Weight("bias", {w})},
-                 {{"kernel_shape", list(s_.patch)},
-                  {"strides", list(s_.stride)},
-                  {"pads", std::vector<int64_t>{top, left, top, left}}});
+      x = ProjectPatches(b_, pixels, s_.channels, w, {s_.patch, s_.stride, s_.padding});
     }
     x = PlacesOfImage(b_, x, w);
     return Add(b_, x, b_->Weight("position_embeddings", {1, s_.Tokens(), w}));

@@ -22,6 +22,19 @@ Tensor OpenPixels(GraphBuilder* b, int64_t channels, const Sides& usual) {
   return b->Input("pixel_values", b->dtype(), {"batch", channels, "height", "width"});
 }
 
+Tensor ProjectPatches(GraphBuilder* b, const Tensor& pixels, int64_t channels, int64_t width,
+                      const PatchSides& sides) {
+  const Scope projection(b, "projection", "Conv2d");
+  const auto list = [](const Sides& each) { return std::vector<int64_t>{each.height, each.width}; };
+  const int64_t top = sides.padding.height, left = sides.padding.width;
+  const Tensor weight =
+      b->Weight("weight", {width, channels, sides.kernel.height, sides.kernel.width});
+  return b->Op("Conv", {pixels, weight, b->Weight("bias", {width})},
+               {{"kernel_shape", list(sides.kernel)},
+                {"strides", list(sides.stride)},
+                {"pads", std::vector<int64_t>{top, left, top, left}}});
+}
+
 std::vector<int64_t> ReadStages(const Config& config, const char* key,
                                 const std::vector<int64_t>& otherwise, size_t stages) {
   std::vector<int64_t> sizes = config.SizesOr(key, otherwise);

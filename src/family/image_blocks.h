@@ -21,6 +21,13 @@ Sides ReadSides(const Config& config, int64_t otherwise);
 // unless they are set.
 Tensor OpenPixels(GraphBuilder* b, int64_t channels, const Sides& usual);
 
+// A convolution "projection" of pixels [batch, channels, height, width].
+struct PatchSides {
+  Sides kernel, stride, padding;  // padding: on each side
+};
+Tensor ProjectPatches(GraphBuilder* b, const Tensor& pixels, int64_t channels, int64_t width,
+                      const PatchSides& sides);
+
 // Sizes of stages: a list, one for each of `stages`. The default is taken if it is not there.
 std::vector<int64_t> ReadStages(const Config& config, const char* key,
                                 const std::vector<int64_t>& otherwise, size_t stages);

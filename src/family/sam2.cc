@@ -165,17 +165,7 @@ class Sam2TowerBuilder {
     Tensor x;
     {
       const Scope patches(b_, "patch_embed", "Sam2PatchEmbeddings");
-      const Scope projection(b_, "projection", "Conv2d");
-      const auto list = [](const Sides& sides) {
-        return std::vector<int64_t>{sides.height, sides.width};
-      };
-      const int64_t top = s_.padding.height, left = s_.padding.width;
-      x = b_->Op("Conv",
-                 {pixels, b_->Weight("weight", {w, s_.channels, s_.kernel.height, s_.kernel.width}),
-                  b_->Weight("bias", {w})},
-                 {{"kernel_shape", list(s_.kernel)},
-                  {"strides", list(s_.stride)},
-                  {"pads", std::vector<int64_t>{top, left, top, left}}});
+      x = ProjectPatches(b_, pixels, s_.channels, w, {s_.kernel, s_.stride, s_.padding});
     }
     x = ChannelsLast(b_, x);
     Tensor places = b_->Weight("pos_embed", {1, w, s_.background.height, s_.background.width});

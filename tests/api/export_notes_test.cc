@@ -4,10 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "onnx/defs/parser.h"
 #include "src/api/count.h"
 #include "src/load/load_file.h"
@@ -66,10 +68,30 @@ TEST(ExportNotesTest, FixedSizeTakesItsOwnNumber) {
   const Model model = Noted(kFixed, {{"onnxflops.fixed_dim.seq", "12"}});
   EXPECT_EQ(Says(model, {{"batch", 2}, {"seq", 12}}), "24");
   EXPECT_THAT(Says(model, {{"seq", 13}}), HasSubstr("seq = 13: the graph was exported at 12"));
-  EXPECT_THAT(Says(model, {{"sequence", 12}}), HasSubstr("sequence"));
+  EXPECT_THAT(Says(model, {{"sequence", 12}}), HasSubstr("no symbol is named 'sequence'"));
+}
+
+// Each sample is held to the conditions, not only the longest.
+TEST(ExportNotesTest, SamplesAreHeldToConditions) {
+  const Model model = Noted(kOpen, {{"onnxflops.holds_where.0", "seq != 8"}});
+  const auto count = [&](std::vector<int64_t> lengths) {
+    CountOptions options;
+    options.samples.emplace().sizes["seq"] = std::move(lengths);
+    return Count(model, options).status();
+  };
+  EXPECT_TRUE(count({7, 9}).ok()) << count({7, 9});
+  EXPECT_THAT(count({7, 8, 9}).message(), HasSubstr("sample 2: test.onnx: seq = 8: its class"));
 }
 
 // The file may come from anyone.
+TEST(ExportNotesTest, ConditionsWithoutEndAreRefused) {
+  Notes notes;
+  for (int i = 0; i < 257; ++i) notes.emplace_back(absl::StrCat("onnxflops.holds_where.", i), "1");
+  EXPECT_THAT(Says(Noted(kOpen, notes), {{"seq", 8}}), HasSubstr("more than 256 conditions"));
+  notes.pop_back();
+  EXPECT_EQ(Says(Noted(kOpen, notes), {{"seq", 8}}), "8*batch");
+}
+
 TEST(ExportNotesTest, NoteOfAnOpenSizeIsNone) {
   const Model model = Noted(kOpen, {{"onnxflops.fixed_dim.seq", "12"}});
   EXPECT_EQ(Says(model, {{"batch", 2}, {"seq", 13}}), "26");
