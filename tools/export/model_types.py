@@ -13,7 +13,8 @@ then says why.
 A row has the MACs at two sizes, and what torch.utils.flop_counter counts when the class itself runs at the same sizes, on the
 device meta or, if it reads values, on the CPU (2 per multiply-accumulate of contractions). equal is "yes" if that is twice the MACs
 at both and params is the sum over module.parameters(); "explained" if the figure is the one of `onnxflops compare --with
-flop-counter-mode`, whose terms are then the reason; else "no".
+flop-counter-mode`, whose terms are then the reason, or that of FlopCounterMode's formulas on the shapes of torch.export's program, without
+what no output uses; where MACs depend on values, with all values 3 and all 5. Else it is "no".
 """
 import argparse
 import contextlib

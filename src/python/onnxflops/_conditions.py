@@ -1,6 +1,6 @@
 """Where an exported graph holds: a class that branches on an open size has one of its branches in the graph.
 
-torch.export gives conditions on open sizes as Python expressions. Those in the language of formulas (docs/shapes.md: + - * // min max and
+torch.export gives conditions on open sizes as Python expressions. Those in the language of formulas (docs/rules.md: + - * // min max and
 comparisons) go into the graph's metadata, where a count at other sizes is refused; the others are only told.
 """
 
