@@ -5,7 +5,6 @@
 Writes drawn.json as config_truth.py writes more.json: three configurations of each family, small enough to run on the CPU. A point with "past" has "cache_bytes" behind it. SigLIP 2 is not drawn: since 5.24.0 transformers resizes its table of positions by a matrix product, which is not in the graph.
 """
 import copy
-import json
 import random
 import sys
 import warnings
@@ -14,6 +13,7 @@ warnings.filterwarnings("ignore")
 import torch
 import transformers
 from config_truth import inputs_of
+from model_lines import write_models
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import AutoConfig, DynamicCache
 
@@ -259,8 +259,7 @@ def main():
             for i in range(3):
                 out[f"{kind}-{i}"] = count(draw())
     how = f"torch {torch.__version__}, transformers {transformers.__version__}, FlopCounterMode on the CPU, eager attention, batched_mm experts; see tools/export/config_draw.py"
-    with open(f"{FOLDER}/drawn.json", "w") as file:
-        file.write('{"how": ' + json.dumps(how) + ', "models": {\n' + ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in out.items()) + "\n}}\n")
+    write_models(f"{FOLDER}/drawn.json", how, out)
 
 
 main()

@@ -13,6 +13,7 @@ import warnings
 warnings.filterwarnings("ignore")
 import torch
 import transformers
+from model_lines import write_models
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import AutoConfig, DynamicCache
@@ -185,11 +186,6 @@ def count(config_json, dims_list):
     return {"config": config_json, "parameters": parameters, "points": points}
 
 
-def rows_of(entries):
-    """An object with a line for each entry."""
-    return "{\n" + ",\n".join(f"{json.dumps(name)}: {json.dumps(entry)}" for name, entry in entries.items()) + "\n}"
-
-
 def main():
     folder = sys.argv[1]
     only = sys.argv[2:] or CASES
@@ -201,8 +197,7 @@ def main():
         except Exception as error:
             print("FAILED", name, type(error).__name__, str(error)[:300], flush=True)
     how = f"torch {torch.__version__}, transformers {transformers.__version__}, FlopCounterMode on the CPU under FakeTensorMode (vit, deit, dinov2, siglip: on device meta; siglip2: on the CPU), eager attention, batched_mm experts; see tools/export/config_truth.py"
-    with open(f"{folder}/more.json", "w") as file:
-        file.write(f'{{"how": {json.dumps(how)},\n"models": {rows_of(out)}}}\n')
+    write_models(f"{folder}/more.json", how, out)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ warnings.filterwarnings("ignore")
 os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1")
 import torch
 import transformers
+from model_lines import write_models
 from model_types import executed, on_cpu
 from onnxflops._config import build
 from onnxflops._torch import _make_fake
@@ -201,9 +202,7 @@ def main():
             models[name] = {"config": case["config"], "parameters": parameters, "points": points}
             print(name, models[name]["parameters"], [point["flops"] for point in points], flush=True)
         how = f"tools/export/family_truth.py: torch {torch.__version__}, transformers {transformers.__version__}, FlopCounterMode on device meta or the CPU"
-        with open(path, "w", encoding="utf-8") as file:
-            lines = ",\n".join(f" {json.dumps(name)}: {json.dumps(model)}" for name, model in models.items())
-            file.write(f'{{"how": {json.dumps(how)}, "models": {{\n{lines}\n}}}}\n')
+        write_models(path, how, models)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ import open_clip.hf_model
 import timm
 import torch
 import transformers
+from model_lines import write_models
 from torch.utils.flop_counter import FlopCounterMode
 
 XLM = {"vocab_size": 250002, "max_position_embeddings": 514, "type_vocab_size": 1}
@@ -71,9 +72,7 @@ def main():
         models[path.stem] = count(path.stem, config)
         print(path.stem, models[path.stem]["parameters"], models[path.stem]["points"][0]["flops"], flush=True)
     how = f"open_clip {open_clip.__version__}, timm {timm.__version__}, torch {torch.__version__}, transformers {transformers.__version__}, FlopCounterMode on device meta; see tools/export/openclip_truth.py"
-    with open(sys.argv[1], "w") as file:
-        json.dump({"how": how, "models": models, "unsupported": unsupported}, file, indent=1)
-        file.write("\n")
+    write_models(sys.argv[1], how, models, unsupported=unsupported)
 
 
 main()

@@ -18,7 +18,7 @@ import transformers
 import transformers.masking_utils
 import transformers.vision_utils
 from torch.utils.flop_counter import FlopCounterMode
-from config_truth import rows_of
+from model_lines import write_models
 from transformers import AutoConfig
 
 LAYERS = 4  # whose modules are listed
@@ -218,9 +218,8 @@ def main():
         out[name] = count(*CASES[name])
         print(name, out[name]["parameters"], [p["flops"] for p in out[name]["points"]], flush=True)
     how = f"torch {torch.__version__}, transformers {transformers.__version__}, FlopCounterMode on the meta device, eager attention; see tools/export/vision_truth.py"
-    with open(f"{sys.argv[1]}/vision.json", "w", encoding="utf-8") as file:
-        images = {name: images_of(name) for name in out if "llava-next" in name or "v1.6" in name}
-        file.write(f'{{"how": {json.dumps(how)},\n"models": {rows_of(out)},\n"images": {rows_of(images)}}}\n')
+    images = {name: images_of(name) for name in out if "llava-next" in name or "v1.6" in name}
+    write_models(f"{sys.argv[1]}/vision.json", how, out, images=images)
 
 
 if __name__ == "__main__":
