@@ -74,6 +74,7 @@ constexpr Seq2SeqRow kPlbart = {
 
 struct Seq2SeqShape {
   int64_t vocab = 0, decoder_vocab = 0, positions = 0, width = 0;
+  int64_t decoder_rows = 0;  // of the decoder's own table, if it has one
   int64_t encoder_layers = 0, decoder_layers = 0, encoder_heads = 0, decoder_heads = 0;
   int64_t encoder_inner = 0, decoder_inner = 0, padding = 1;
   std::string activation;
@@ -84,7 +85,7 @@ struct Seq2SeqShape {
 Seq2SeqShape ReadSeq2Seq(const Config& config, const Seq2SeqRow& row) {
   Seq2SeqShape s;
   s.vocab = config.Size("vocab_size", row.vocab);
-  s.decoder_vocab = s.vocab;
+  s.decoder_vocab = s.decoder_rows = s.vocab;
   s.positions = config.Size("max_position_embeddings", row.positions);
   s.width = config.Size("d_model", row.width);
   s.encoder_layers = config.Layers("encoder_layers", row.encoder_layers);
@@ -225,7 +226,7 @@ class Seq2SeqBuilder {
   Tensor Decode(const Tensor& ids, const Tensor& shared, const Tensor& read) {
     const Scope decoder(b_, "decoder", Class("Decoder"));
     const Tensor at = step_ ? PlacesOfStep(b_, ids, CachedShape(0)).places : Positions(b_, ids, 1);
-    Tensor x = Embed(ids, at, shared, s_.decoder_vocab);
+    Tensor x = Embed(ids, at, shared, s_.decoder_rows);
     for (int64_t i = 0; i < s_.decoder_layers; ++i) {
       const Scope layer(b_, absl::StrCat("layers.", i), Class("DecoderLayer"));
       x = Attend(x, "self_attn",
@@ -338,9 +339,8 @@ absl::StatusOr<std::string> BuildM2m100(const Config& config) {
 absl::StatusOr<std::string> BuildMarian(const Config& config) {
   Seq2SeqShape s = ReadSeq2Seq(config, kMarian);
   s.shared = config.Flag("share_encoder_decoder_embeddings", true);
-  const int64_t words =
-      config.Given("decoder_vocab_size") ? config.Size("decoder_vocab_size", 1) : s.vocab;
-  if (!s.shared) s.decoder_vocab = words;
+  if (config.Given("decoder_vocab_size")) s.decoder_rows = config.Size("decoder_vocab_size", 1);
+  if (!s.shared) s.decoder_vocab = s.decoder_rows;
   return BuildSeq2Seq(config, kMarian, s);
 }
 
