@@ -35,6 +35,14 @@ TokenPath PathOf(GraphBuilder* b, const Tensor& x, const Tensor& past) {
   return path;
 }
 
+PastState CachedState(GraphBuilder* b, int64_t layer, const char* what, DType dtype,
+                      const Dims& dims) {
+  PastState state = {b->Input(absl::StrCat("past_key_values.", layer, ".", what), dtype, dims),
+                     absl::StrCat("present.", layer, ".", what)};
+  b->DeclareOutput(state.present, dtype, dims);
+  return state;
+}
+
 Tensor InFloat(GraphBuilder* b, const Tensor& x) {
   if (b->dtype() == DType::kFloat32) return x;
   return b->Op("Cast", {x}, {{"to", static_cast<int64_t>(DType::kFloat32)}});
@@ -55,19 +63,6 @@ Tensor Unsqueeze(GraphBuilder* b, const Tensor& x, const std::vector<int64_t>& a
 Tensor PadAxis(GraphBuilder* b, const Tensor& x, const Tensor& before, const Tensor& after,
                int64_t axis) {
   return b->Op("Pad", {x, Concat(b, {before, after}, 0), "", b->Ints({axis})});
-}
-
-// The state of a layer in the cache, and its name behind the tokens.
-struct PastState {
-  Tensor value;
-  std::string present;
-};
-PastState CachedState(GraphBuilder* b, int64_t layer, const char* what, DType dtype,
-                      const Dims& dims) {
-  PastState state = {b->Input(absl::StrCat("past_key_values.", layer, ".", what), dtype, dims),
-                     absl::StrCat("present.", layer, ".", what)};
-  b->DeclareOutput(state.present, dtype, dims);
-  return state;
 }
 
 Tensor DepthwiseConv(GraphBuilder* b, const Tensor& x, const CausalConvShape& s, int64_t padding) {

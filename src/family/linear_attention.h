@@ -30,6 +30,14 @@ TokenPath PathOf(GraphBuilder* b, const Tensor& x, const Tensor& past);
 
 Tensor InFloat(GraphBuilder* b, const Tensor& x);
 
+// The state of a layer in the cache, and its name behind the tokens.
+struct PastState {
+  Tensor value;
+  std::string present;
+};
+PastState CachedState(GraphBuilder* b, int64_t layer, const char* what, DType dtype,
+                      const Dims& dims);
+
 // ---- convolutions
 
 struct CausalConvShape {

@@ -18,21 +18,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "src/family/linear_attention.h"
 
 namespace onnxflops::family {
 namespace {
-
-// A state of a layer before the step, and its name behind it.
-struct MixerState {
-  Tensor past;
-  std::string present;
-};
-MixerState StateOf(GraphBuilder* b, int64_t layer, const char* what, const Dims& dims,
-                   DType dtype) {
-  const std::string present = absl::StrCat("present.", layer, ".", what);
-  b->DeclareOutput(present, dtype, dims);
-  return {b->Input(absl::StrCat("past_key_values.", layer, ".", what), dtype, dims), present};
-}
 
 Tensor AddAxis(GraphBuilder* b, const Tensor& x, int64_t axis) {
   return b->Op("Unsqueeze", {x, b->Ints({axis})});
@@ -60,8 +49,8 @@ Tensor MixerConv(GraphBuilder* b, const Tensor& x, int64_t width, const MixerSha
   Tensor y = Transpose(b, x, {0, 2, 1});
   int64_t padding = k - 1;
   if (s.step) {
-    const MixerState state = StateOf(b, layer, "conv_state", {"batch", width, k}, b->dtype());
-    y = Concat(b, {state.past, y}, 2);
+    const PastState state = CachedState(b, layer, "conv_state", b->dtype(), {"batch", width, k});
+    y = Concat(b, {state.value, y}, 2);
     b->Ops("Slice", {y, b->Ints({-k}), b->Ints({kBehindAll}), b->Ints({2})}, {state.present});
     padding = 0;
   }
@@ -95,12 +84,12 @@ Tensor NewStates(GraphBuilder* b, const Tensor& decay, const Tensor& inputs, con
 // The same in a step, of [batch, ...]. The cache holds float32, whatever the weights are.
 Tensor StepStates(GraphBuilder* b, const Tensor& decay, const Tensor& inputs, int64_t layer,
                   const Dims& dims) {
-  const MixerState state = StateOf(b, layer, "recurrent_state", dims, DType::kFloat32);
+  const PastState state = CachedState(b, layer, "recurrent_state", DType::kFloat32, dims);
   if (b->dtype() == DType::kFloat32) {
-    return b->Ops("Add", {Mul(b, decay, state.past), inputs}, {state.present})[0];
+    return b->Ops("Add", {Mul(b, decay, state.value), inputs}, {state.present})[0];
   }
   const auto to = [&](DType dtype) { return Attrs{{"to", static_cast<int64_t>(dtype)}}; };
-  const Tensor past = b->Op("Cast", {state.past}, to(b->dtype()));
+  const Tensor past = b->Op("Cast", {state.value}, to(b->dtype()));
   const Tensor states = NewStates(b, decay, inputs, past);
   b->Ops("Cast", {states}, {state.present}, to(DType::kFloat32));
   return states;
