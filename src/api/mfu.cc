@@ -78,6 +78,32 @@ std::string NoteOnLora(const LoraSummary& lora) {
                    "the row exact knows that, all others train everything"));
 }
 
+// Of a forward pass; nullopt if a size is open, something is not counted, or nothing is moved.
+std::optional<double> FlopsPerByte(const Totals& totals) {
+  const Expr bytes = kBytesMoved.In(totals);
+  if (totals.lower_bound || !totals.flops.is_literal() || !bytes.is_literal()) return std::nullopt;
+  if (bytes.literal() <= 0) return std::nullopt;
+  return static_cast<double>(totals.flops.literal()) / static_cast<double>(bytes.literal());
+}
+
+// The same of one of several devices: each runs its own part of the batch, and reads all
+// parameters. nullopt if they share samples, or the batch is not given by its name.
+std::optional<double> FlopsPerByteOfDevice(const Model& model, const MfuOptions& options) {
+  CountOptions one = options.count;
+  const InputSizes sizes = FindInputSizes(*model);
+  if (one.samples || one.batch || sizes.batch.empty()) return std::nullopt;
+  std::vector<std::string> batches = sizes.other_batches;
+  batches.push_back(sizes.batch);
+  for (const std::string& name : batches) {
+    const auto batch = one.bindings.find(name);
+    if (batch == one.bindings.end() || batch->second % options.devices != 0) return std::nullopt;
+    batch->second /= options.devices;
+  }
+  one.training.reset();
+  const absl::StatusOr<Report> report = Count(model, one);
+  return report.ok() ? FlopsPerByte(report->totals) : std::nullopt;
+}
+
 class MfuMaker {
  public:
   MfuMaker(const SampledAnalysis& analysis, const MfuOptions& options)
@@ -142,6 +168,10 @@ class MfuMaker {
   }
 
   absl::Status FindStep() {
+    // Samples and tokens of a step follow from the sizes.
+    if (options_.rate.samples_per_second > 0 || options_.rate.tokens_per_second > 0) {
+      RETURN_IF_ERROR(Number(report_, report_.totals.flops).status());
+    }
     out_.model = report_.model.path;
     out_.bindings.assign(report_.bindings.begin(), report_.bindings.end());
     out_.grad_accumulation = options_.grad_accumulation;
@@ -240,10 +270,7 @@ class MfuMaker {
     out_.counted = exact ? "exact" : "2x";
     out_.lower_bound = report_.totals.lower_bound || (exact && !backward_.unknown.empty());
     ASSIGN_OR_RETURN(out_.forward_flops, PerStep(report_.totals.flops));
-    const absl::StatusOr<absl::int128> bytes = PerStep(kBytesMoved.In(report_.totals));
-    if (!report_.totals.lower_bound && bytes.ok() && *bytes > 0) {
-      out_.flops_per_byte = static_cast<double>(out_.forward_flops) / static_cast<double>(*bytes);
-    }
+    if (options_.devices == 1) out_.flops_per_byte = FlopsPerByte(report_.totals);
     ASSIGN_OR_RETURN(out_.backward_flops, PerStep(backward));
     ASSIGN_OR_RETURN(out_.recompute_flops, PerStep(recomputed_));
     ASSIGN_OR_RETURN(out_.optimizer_flops, Number(report_, backward_.optimizer_flops));
@@ -638,6 +665,7 @@ absl::StatusOr<MfuReport> CountMfu(const Model& model, const MfuOptions& given) 
   options.count = WithLoraTraining(options.count);
   ASSIGN_OR_RETURN(const SampledAnalysis analysis, AnalyzeSamples(model, options.count));
   ASSIGN_OR_RETURN(MfuReport report, MfuMaker(analysis, options).Make());
+  if (options.devices > 1) report.flops_per_byte = FlopsPerByteOfDevice(model, options);
   if (!report.samples) report.samples = SamplesOfRow(model, options.count);
   return report;
 }

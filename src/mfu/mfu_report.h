@@ -50,7 +50,8 @@ struct MfuReport {
   double step_seconds = 0;
   double achieved_flops_per_second = 0;  // of the model, per device
   double peak_flops_per_second = 0;      // per device
-  // The roof: of the device's memory, and FLOPs per byte of the forward pass, operator by operator.
+  // The roof: of the device's memory, and FLOPs per byte of the forward pass of one device,
+  // operator by operator; nullopt if devices share samples.
   std::optional<double> bytes_per_second, flops_per_byte;
   int64_t devices = 1;
   std::string device, dtype, peak_source;  // device "" for a peak of the user's own

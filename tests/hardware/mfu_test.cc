@@ -480,6 +480,21 @@ TEST(MfuTest, BatchPerDevice) {
   EXPECT_EQ(CountMfu(open, options).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
+// Each device runs its own samples and reads all parameters: what it does for a byte is that of its
+// part of the batch.
+TEST(MfuTest, FlopsOfAByteAreThoseOfOneDevice) {
+  const Model model = Load(ONNXFLOPS_SOURCE_DIR "/models/gpt2.onnx").value();
+  MfuOptions options = Eight(1);
+  options.count.bindings = {{"batch", 16}, {"seq", 8}};
+  const Report one = Count(model, {.bindings = {{"batch", 2}, {"seq", 8}}}).value();
+  const Totals& t = one.totals;
+  EXPECT_DOUBLE_EQ(CountMfu(model, options)->flops_per_byte.value(),
+                   static_cast<double>(t.flops.literal()) /
+                       static_cast<double>((t.bytes_read + t.bytes_written).literal()));
+  options.count.bindings["batch"] = 12;  // devices share samples, or some have fewer
+  EXPECT_EQ(CountMfu(model, options)->flops_per_byte, std::nullopt);
+}
+
 TEST(MfuTest, AboveOneIsShownWithReasons) {
   const absl::StatusOr<Model> model = Load(ONNXFLOPS_SOURCE_DIR "/models/resnet50.onnx");
   ASSERT_TRUE(model.ok()) << model.status();
