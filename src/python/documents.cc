@@ -192,6 +192,9 @@ nb::dict Standings(const CompareReport& report) {
 }
 
 nb::object Delta(const Diff& diff, const std::string& quantity) {
+  if (quantity == kPeakActivations.key && diff.peak) {
+    return ToNumber(diff.peak->head - diff.peak->base);
+  }
   const Figure figure = Require(FindFigure(quantity));
   if (const Quantity* q = figure.quantity) {
     const ModuleDiff& model = diff.modules[0];
@@ -200,7 +203,7 @@ nb::object Delta(const Diff& diff, const std::string& quantity) {
         KnownOfChange(KnownOf(*q, model.BaseOf(*q), model.base_lower_bound),
                       KnownOf(*q, model.HeadOf(*q), model.head_lower_bound),
                       change.is_literal() ? std::optional(change.literal()) : std::nullopt);
-    return known == Known::kNothing ? nb::object(nb::none()) : ToNumber(change);
+    return known == Known::kNothing ? nb::object(nb::none()) : ToFigure(*q, change);
   }
   Raise(absl::InvalidArgumentError(absl::StrCat("delta(): ", quantity, " is not a quantity")));
 }
@@ -286,7 +289,7 @@ void DefineDiffAndCheck(nb::module_& m) {
              "count(by=\"node\").",
              "'module', 'op', 'node'");
   diff.def("delta", &Delta, nb::arg("quantity") = "flops",
-           nb::sig("def delta(self, quantity: str = 'flops') -> int | Expr | None"),
+           nb::sig("def delta(self, quantity: str = 'flops') -> int | float | Expr | None"),
            "Head minus base; None where a part that is not counted makes it unknown.");
   diff.def_prop_ro(
       "is_empty", [](const Diff& d) { return d.IsEmpty(); }, "Whether nothing changed.");

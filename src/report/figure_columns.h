@@ -20,8 +20,7 @@ namespace onnxflops::report {
 // The main figure of a report: FLOPs; MACs for a tool that counts those, and for models that
 // multiply integers, because most of their work is not FLOPs.
 const Quantity& MainQuantity(const Report& report);
-// The amounts to which rows sum. The totals are equal, except that the time_bound of a run may
-// exceed the arithmetic of its rows.
+// The amounts of the first row: those of the model or of the part.
 const Amounts& RootAmounts(const Report& report);
 // The quantity for sorting and for choosing open rows.
 const Quantity& CostQuantity(const Report& report, const ViewOptions& options);

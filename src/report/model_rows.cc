@@ -14,7 +14,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "src/adapter/at_image.h"
 #include "src/base/quote.h"
 #include "src/base/setting.h"
 #include "src/render/format.h"
@@ -128,7 +127,7 @@ ModelRow MakeModelRow(const Report& report) {
     const Quantity& q = QuantityAt(i);
     if (!report.Has(q)) continue;
     const Expr amount = report.In(q, report.totals);
-    row.exact[i] = amount.ToString();
+    row.exact[i] = FieldText(q, amount);
     row.shown[i] = values.Of(amount);
     row.guessed[i] = report::RestsOnSizesInside(report, amount);
   }
@@ -139,7 +138,7 @@ ModelRow MakeModelRow(const Report& report) {
   row.lower_bound = report.totals.lower_bound;
   row.open = !values.sizes().empty();
   row.sizes = SizesText(report, values.sizes());
-  row.positions = PositionWarnings(report.warnings);
+  row.positions = report.model.positions;
   return row;
 }
 

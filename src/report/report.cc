@@ -11,12 +11,14 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "src/adapter/at_image.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
@@ -296,6 +298,17 @@ void TakeWarnings(const Inference& inference, const Counts& counts, const Module
     report->warnings.push_back(absl::StrCat(Plural(report->nodes_omitted, "node"),
                                             " more have no row (row-text-per-name)"));
   }
+  report->model.positions = PositionWarnings(report->warnings);
+}
+
+// The row of the model says what its totals say: a run may take longer than the arithmetic of all
+// other rows.
+void TakeTimeOfRun(Report* report) {
+  if (!report->roofline) return;
+  Module& root = report->modules[0];
+  Amounts amounts = *root.amounts;
+  amounts.time_bound = report->totals.time_bound;
+  root.amounts = std::make_shared<const Amounts>(std::move(amounts));
 }
 
 }  // namespace
@@ -346,6 +359,7 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
   } else {
     report.modules = std::move(tree.modules);
   }
+  TakeTimeOfRun(&report);
   if (options.upper_bounds) RaiseToUpperBounds(&report);
   report.unequal_branches = counts.unequal_branches;
   report.undecided_branches = std::count_if(inference.calls.begin(), inference.calls.end(),

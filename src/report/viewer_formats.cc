@@ -33,6 +33,7 @@ using report::ReferenceValues;
 constexpr size_t kMaxNamedSizes = 8;
 // The longest trace in microseconds; viewers show thousandths of one.
 constexpr int64_t kMaxTraceTime = 1'000'000'000'000;
+constexpr int64_t kTimesPerNanosecond = 1'000'000'000'000;  // 10^21 a second
 
 // "FLOPs of clip.onnx at batch = 1".
 std::string TitleOf(const Report& report, const Quantity& quantity, const ReferenceValues& values) {
@@ -99,7 +100,7 @@ std::string ToModelExplorer(const Report& report, const ViewOptions& options) {
   for (const absl::string_view name : order) {
     if (!results[name]) continue;
     json.Key(name).BeginObject(JsonWriter::Layout::kOneLine);
-    json.Key("value").Int(*results[name]);
+    json.Key("value").Exact(quantity, *results[name]);
     json.EndObject();
   }
   json.EndObject();
@@ -121,13 +122,15 @@ std::string ToPerfetto(const Report& report, const ViewOptions& options) {
   const absl::int128 total = costs.Of(report.modules[0]).value_or(0);
   absl::int128 scale = 1;
   while (total / scale > kMaxTraceTime) scale *= 10;
+  const bool is_time = costs.quantity().unit == Quantity::Unit::kSeconds;
   JsonWriter json;
   json.BeginObject();
   json.Key("displayTimeUnit").String("ns");
   json.Key("otherData").BeginObject();
   json.Key("title").String(costs.title());
   json.Key("a_microsecond_is")
-      .String(absl::StrCat(Int128ToString(scale), " ", costs.quantity().title));
+      .String(is_time ? absl::StrCat(ExactText(costs.quantity(), scale), " s")
+                      : absl::StrCat(Int128ToString(scale), " ", costs.quantity().title));
   json.EndObject();
   json.Key("traceEvents").BeginArray();
   // By module: where its next child begins.
@@ -174,6 +177,9 @@ std::string ToFolded(const Report& report, const ViewOptions& options) {
     std::optional<absl::int128>& above = own[static_cast<size_t>(parent)];
     above = above.value_or(0) - *cost;
   }
+  // Flame graphs take whole numbers.
+  const bool is_time = costs.quantity().unit == Quantity::Unit::kSeconds;
+  const absl::int128 unit = is_time ? kTimesPerNanosecond : 1;
   std::string out;
   std::vector<std::string> stack;
   for (size_t i = 0; i < report.modules.size(); ++i) {
@@ -182,8 +188,9 @@ std::string ToFolded(const Report& report, const ViewOptions& options) {
     std::replace(frame.begin(), frame.end(), ';', ',');  // the separator of frames
     stack.resize(static_cast<size_t>(module.depth));
     stack.push_back(stack.empty() ? std::move(frame) : absl::StrCat(stack.back(), ";", frame));
-    if (own[i].value_or(0) <= 0) continue;
-    absl::StrAppend(&out, stack.back(), " ", Int128ToString(*own[i]), "\n");
+    const absl::int128 cost = own[i].value_or(0) / unit;
+    if (cost <= 0) continue;
+    absl::StrAppend(&out, stack.back(), " ", Int128ToString(cost), "\n");
   }
   return out;
 }

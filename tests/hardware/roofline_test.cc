@@ -1,5 +1,6 @@
 // Bounds on time and estimates, worked out by hand: of a device that does an operation, or moves a
 // byte, in a picosecond.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,12 +10,18 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "src/hardware/time_bound.h"
 #include "src/onnxflops.h"
+#include "src/report/model_rows.h"
+#include "src/report/viewer_formats.h"
 #include "tests/model_text.h"
 
 namespace onnxflops::roofline_test {
 namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
 
 constexpr int64_t kPicosecond = 1'000'000'000;  // in zeptoseconds
 
@@ -32,6 +39,13 @@ absl::StatusOr<Report> CountOn(const Model& model) {
   options.on_device = OnePerPicosecond();
   options.node_rows = true;
   return Count(model, options);
+}
+
+// Of all operators. The row of the model also covers the bytes of a run.
+Expr ArithmeticOf(const Report& report) {
+  Expr sum = 0;
+  for (const OpRow& op : report.by_op) sum += op.time_bound;
+  return sum;
 }
 
 struct TimeCase {
@@ -196,8 +210,40 @@ TEST(RooflineTest, LeastByHand) {
     const absl::StatusOr<Report> report = CountOn(ModelFromText(c.text, c.opset));
     ASSERT_TRUE(report.ok()) << report.status();
     EXPECT_FALSE(report->totals.macs.is_zero());
-    EXPECT_EQ(report->modules[0].amounts->time_bound, Expr(2 * c.macs * kPicosecond));
+    EXPECT_EQ(ArithmeticOf(*report), Expr(2 * c.macs * kPicosecond));
   }
+}
+
+// 64 MACs are 128 ps; 8 + 64 + 8 numbers of 2 bytes, which take longer, are 160 ps.
+constexpr char kBytesBind[] =
+    "agraph (float[1, 8] x, float[8, 8] w) => (float[1, 8] y) { y = MatMul (x, w) }";
+
+TEST(RooflineTest, TheTimeOfARunIsTheSameInEveryFormat) {
+  const Report report = CountOn(ModelFromText(kBytesBind, 17)).value();
+  const char* const seconds = "0.00000000016";
+  EXPECT_EQ(ExactText(QuantityOf(&Amounts::time_bound), report.totals.time_bound.literal()),
+            seconds);
+  const ModelRow rows[] = {MakeModelRow(report), MakeModelRow(report)};
+  for (const std::string& text : std::vector<std::string>{
+           ToJson(report), ToCsv(absl::MakeConstSpan(&report, 1), ViewOptions()),
+           ToCsv(absl::MakeConstSpan(rows))}) {
+    EXPECT_THAT(text, HasSubstr(seconds));
+  }
+  ViewOptions by_time;
+  by_time.sort = FindFigure("time_bound_seconds").value();
+  EXPECT_THAT(ToModelExplorer(report, by_time), HasSubstr("0.000000000128"));
+  EXPECT_THAT(ToFolded(report, by_time), IsEmpty());  // in whole nanoseconds
+}
+
+TEST(RooflineTest, AReportWithATimeIsReadBack) {
+  const Report report = CountOn(ModelFromText(kBytesBind, 17)).value();
+  const absl::StatusOr<Report> read = ReadReport(ToJson(report), "report.json");
+  ASSERT_TRUE(read.ok()) << read.status();
+  const absl::StatusOr<Diff> diff = MakeDiff(&*read, report);
+  ASSERT_TRUE(diff.ok()) << diff.status();
+  EXPECT_TRUE(diff->IsEmpty());
+  const Quantity& time = QuantityOf(&Amounts::time_bound);
+  EXPECT_EQ(diff->modules[0].HeadOf(time), report.totals.time_bound);
 }
 
 // Of a run: 2 * 8 picoseconds for each product.
@@ -267,7 +313,7 @@ TEST(RooflineTest, NarrowerThanThePrecision) {
         ModelFromText(absl::StrCat("g (", x, " x) => (", x, " y) { y = MatMul(x, x) }"), 23);
     const absl::StatusOr<Report> report = Count(model, options);
     ASSERT_TRUE(report.ok()) << report.status();
-    EXPECT_EQ(report->modules[0].amounts->time_bound, Expr(picoseconds * kPicosecond)) << type;
+    EXPECT_EQ(ArithmeticOf(*report), Expr(picoseconds * kPicosecond)) << type;
   }
 }
 
@@ -325,9 +371,10 @@ TEST(RooflineTest, TimesByHand) {
     SCOPED_TRACE(c.what);
     const absl::StatusOr<Report> report = CountOn(ModelFromText(c.text, 17));
     ASSERT_TRUE(report.ok()) << report.status();
-    EXPECT_EQ(report->modules[0].amounts->time_bound, Expr(c.arithmetic * kPicosecond));
+    EXPECT_EQ(ArithmeticOf(*report), Expr(c.arithmetic * kPicosecond));
     EXPECT_EQ(*report->roofline->compulsory_bytes, Expr(c.compulsory));
     EXPECT_EQ(report->totals.time_bound, Expr(std::max(c.arithmetic, c.compulsory) * kPicosecond));
+    EXPECT_EQ(report->modules[0].amounts->time_bound, report->totals.time_bound);
     EXPECT_EQ(report->totals.time_estimate, Expr(c.estimate * kPicosecond));
     EXPECT_EQ(*report->roofline->fused_time_estimate, Expr(c.fused * kPicosecond));
   }
@@ -382,8 +429,11 @@ TEST(RooflineTest, RowsSumToTheModel) {
     ASSERT_TRUE(model.ok()) << model.status();
     const absl::StatusOr<Report> report = CountOn(*model);
     ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_EQ(report->modules[0].amounts->time_bound, report->totals.time_bound);
     for (Expr Amounts::*time : {&Amounts::time_bound, &Amounts::time_estimate}) {
-      const Expr& root = (*report->modules[0].amounts).*time;
+      const bool is_bound = time == &Amounts::time_bound;
+      const Expr& root =
+          is_bound ? *report->roofline->arithmetic_time : (*report->modules[0].amounts).*time;
       Expr operators, nodes;
       for (const OpRow& row : report->by_op) operators += row.*time;
       for (const NodeRow& row : report->nodes) nodes += row.*time;

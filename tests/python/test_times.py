@@ -1,0 +1,48 @@
+"""Times on a device: seconds everywhere, and one bound for a run."""
+
+import onnxflops
+import pytest
+from conftest import ROOT
+
+
+def test_times_are_seconds():
+    model = onnxflops.load(str(ROOT / "models/resnet50.onnx"))
+    report = model.count(device="h100-sxm", dtype="bf16")
+    written = report.to_dict()["totals"]["time_bound_seconds"]["value"]
+    # 4.09 G multiply-accumulates, but for those of no use, at 989.4 TFLOP/s
+    assert isinstance(report.time_bound_seconds, float) and 7.5e-6 < report.time_bound_seconds < 8.3e-6
+    assert report.time_bound_seconds == pytest.approx(written, rel=1e-15)
+    figure = report.figures["time_bound_seconds"]
+    assert figure.unit == "s" and str(figure).endswith(" s") and float(str(figure)[:-2]) == pytest.approx(written, rel=1e-15)
+    assert model.count().time_bound_seconds is None
+    lstm = onnxflops.load(str(ROOT / "models/lstm.onnx")).count(device="h100-sxm", dtype="bf16")
+    assert lstm.time_bound_seconds is None and "1e-21*(" in str(lstm.figures["time_bound_seconds"])
+    assert lstm.at(batch=2, seq=3).time_bound_seconds > 0
+
+
+def test_one_bound_for_a_run(gpt2):
+    """The bytes of so small a run take longer than its arithmetic."""
+    on = {"batch": 1, "seq": 8, "device": "t4", "dtype": "fp16"}
+    report = gpt2.count(**on)
+    bound = report.time_bound_seconds
+    assert bound > 5 * sum(module.time_bound_seconds for module in next(iter(report.modules)).children)
+    assert next(iter(report.modules)).time_bound_seconds == bound
+    assert not onnxflops.check(gpt2, max={"time_bound_seconds": f"{bound * 0.99} s"}, **on)
+    assert onnxflops.check(gpt2, max={"time_bound_seconds": f"{bound * 1.01} s"}, **on)
+
+
+def test_a_diff_is_in_seconds(gpt2):
+    sizes = {"seq": 8, "device": "t4", "dtype": "fp16"}
+    base, head = gpt2.count(batch=1, **sizes), gpt2.count(batch=64, **sizes)
+    diff = onnxflops.diff(base, head)
+    for key in ("time_bound_seconds", "time_estimate_seconds"):
+        change = getattr(head, key) - getattr(base, key)
+        assert diff.delta(key) == pytest.approx(change, rel=1e-12)
+        assert next(row for row in diff.rows() if row["path"] == "")[f"{key}_delta"] == pytest.approx(change, rel=1e-12)
+    # A report is read back with its times.
+    assert onnxflops.diff(base.to_json(), base).is_empty
+
+
+def test_measures_that_no_rule_judges(gpt2):
+    with pytest.raises(onnxflops.InvalidError, match="rules of \\[mfu\\], and the budgets have none"):
+        onnxflops.check(gpt2, max={"flops": "1T"}, batch=1, seq=8, step_time=1)
