@@ -60,6 +60,12 @@ std::string ToJson(const CheckReport& report) {
     json.Key("models").BeginArray();
     for (const ModelInfo& model : report.models) json.String(model.path);
     json.EndArray();
+    const std::vector<std::string> positions = check::PositionsOfModels(report);
+    if (!positions.empty()) {
+      json.Key("positions").BeginArray();
+      for (const std::string& text : positions) json.String(text);
+      json.EndArray();
+    }
   }
   json.Key("budgets").String(report.budgets);
   json.Key("passed").Bool(report.passed());

@@ -140,16 +140,44 @@ std::string SourceOfRules(const CheckReport& report) {
                                 : absl::StrCat(report.budgets, ", ", Setting("max"));
 }
 
+// Constants that figures rest on: of the model, or of the first models that have some.
+void AddPositions(const CheckReport& report, std::vector<LabelledLine>* lines) {
+  for (const std::string& text : report.base.positions) {
+    lines->push_back({"note", {absl::StrCat("in the base, ", text)}});
+  }
+  for (const std::string& text : report.head.positions) lines->push_back({"note", {text}});
+  constexpr size_t kMaxNotes = 3;
+  const std::vector<std::string> texts = check::PositionsOfModels(report);
+  for (size_t i = 0; i < std::min(texts.size(), kMaxNotes); ++i) {
+    lines->push_back({"note", {texts[i]}});
+  }
+  if (texts.size() <= kMaxNotes) return;
+  lines->push_back(
+      {"note",
+       {absl::StrCat(Plural(static_cast<int64_t>(texts.size() - kMaxNotes), "more model"),
+                     " with such constants")}});
+}
+
 std::vector<LabelledLine> CheckHead(const CheckReport& report) {
   std::vector<LabelledLine> lines = {
       {report.models.empty() ? "model" : "models", {report.head.path}}};
   if (report.has_base) lines.push_back({"base", {report.base.path}});
   lines.push_back({"budgets", {SourceOfRules(report)}});
   lines.push_back({"check", {CheckInWords(report)}});
+  AddPositions(report, &lines);
   return lines;
 }
 
 }  // namespace
+
+std::vector<std::string> check::PositionsOfModels(const CheckReport& report) {
+  std::vector<std::string> texts;
+  for (const ModelInfo& model : report.models) {
+    if (model.positions.empty()) continue;
+    texts.push_back(absl::StrCat(model.path, ": ", absl::StrJoin(model.positions, "; ")));
+  }
+  return texts;
+}
 
 std::vector<const Judgement*> check::WorstFirst(const CheckReport& report) {
   std::vector<const Judgement*> order;

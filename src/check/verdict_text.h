@@ -20,6 +20,9 @@ std::string MessageOf(const Judgement& j);
 // Judgements that need attention come first; otherwise in the order of the file.
 std::vector<const Judgement*> WorstFirst(const CheckReport& report);
 
+// Of several models: "PATH: " and ModelInfo::positions, of those that have some.
+std::vector<std::string> PositionsOfModels(const CheckReport& report);
+
 }  // namespace onnxflops::check
 
 #endif  // ONNXFLOPS_SRC_CHECK_VERDICT_TEXT_H_

@@ -1,11 +1,13 @@
 // A diff as a page, drawn by src/render/html/.
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -98,6 +100,10 @@ std::string PageOf(const Diff& diff, const Quantity& cost, const StageTexts* sta
   json.Key("sizes").BeginObject(report::kOneLine);
   for (const auto& [name, size] : diff.sizes) json.Key(name).Int(size);
   json.EndObject();
+  std::vector<SymbolOrigin> shown;
+  absl::c_copy_if(diff.symbols, std::back_inserter(shown),
+                  [&](const SymbolOrigin& symbol) { return diff.sizes.contains(symbol.name); });
+  report::WriteSymbols(shown, &json);
   json.Key("caveats").BeginArray();
   for (const std::string& text : diff::ComparedTexts(diff)) json.String("compared " + text);
   for (const std::string& text : diff::NotCountedTexts(diff)) json.String(text);

@@ -361,6 +361,13 @@ std::vector<std::string> ComparedTexts(const Diff& diff) {
   add(diff.made_equal, "at the size that one of the models fixes: ", "");
   add(diff.unequal_sizes, "at unequal sizes: ", ": changes are of different work");
   add(diff.other_inputs, "at unequal inputs: ", ": changes are of different work");
+  for (const ModelInfo* model : {&diff.base, &diff.head}) {
+    const char* side = model == &diff.base ? "base" : "head";
+    for (size_t i = 0; i < std::min(model->positions.size(), kMaxRowTensors); ++i) {
+      texts.push_back(
+          absl::StrCat("at another size of images: in the ", side, ", ", model->positions[i]));
+    }
+  }
   return texts;
 }
 

@@ -555,6 +555,26 @@ std::vector<OtherInput> FindOtherInputs(const Report& base, const Report& head) 
   return others;
 }
 
+std::vector<SymbolOrigin> SymbolsOfBoth(const Report& base, const Report& head) {
+  std::vector<SymbolOrigin> symbols = head.symbols;
+  absl::flat_hash_map<std::string, size_t> places;
+  for (size_t i = 0; i < symbols.size(); ++i) places.emplace(symbols[i].name, i);
+  for (const SymbolOrigin& symbol : base.symbols) {
+    const auto found = places.find(symbol.name);
+    if (found == places.end()) {
+      symbols.push_back(symbol);
+      continue;
+    }
+    std::optional<Expr>& bound = symbols[found->second].at_most;
+    if (bound && symbol.at_most) {
+      bound = Min(*bound, *symbol.at_most);
+    } else if (symbol.at_most) {
+      bound = symbol.at_most;
+    }
+  }
+  return symbols;
+}
+
 void CompareFiles(const Report& base, const Report& head, Diff* diff) {
   diff->base = base.model;
   diff->head = head.model;
@@ -572,6 +592,7 @@ void CompareFiles(const Report& base, const Report& head, Diff* diff) {
     diff->fixed_axes = FindFixedAxes(base, head, /*also_equal=*/true);
     diff->other_inputs = FindOtherInputs(base, head);
   }
+  diff->symbols = SymbolsOfBoth(base, head);
   diff->sizes = report::ReferenceSizes(base);
   for (const auto& [name, size] : report::ReferenceSizes(head)) diff->sizes[name] = size;
 }

@@ -24,6 +24,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "src/cost/amounts.h"
+#include "src/graph/symbol_origin.h"
 #include "src/report/report.h"
 #include "src/symbolic/expr.h"
 
@@ -153,6 +154,8 @@ struct Diff {
   // Symbols for the same axis of the same input: the base's name and the head's. All formulas of
   // the Diff use the head's.
   std::vector<std::pair<std::string, std::string>> renamed_symbols;
+  // Of both models. A size has the smaller of its bounds: there both models hold.
+  std::vector<SymbolOrigin> symbols;
   Bindings sizes;                          // of symbols that are open, at which figures are shown
   std::vector<UnequalSize> unequal_sizes;  // relative changes then compare different work
   std::vector<UnequalSize> made_equal;     // DiffModels used the fixed size for both

@@ -11,6 +11,11 @@ void WriteModel(const ModelInfo& model, JsonWriter* json, absl::string_view key)
   json->EndObject();
   json->Key("producer").String(model.producer);
   json->Key("nodes").Int(model.nodes);
+  if (!model.positions.empty()) {
+    json->Key("positions").BeginArray();
+    for (const std::string& text : model.positions) json->String(text);
+    json->EndArray();
+  }
   json->EndObject();
 }
 

@@ -37,7 +37,7 @@ struct ModelRow {
   bool lower_bound = false;
   bool open = false;  // the file leaves sizes open
   std::string sizes;  // "batch = 1, seq = 128": those given, and those that `shown` is at
-  std::vector<std::string> positions;  // PositionWarnings
+  std::vector<std::string> positions;  // ModelInfo::positions
 };
 ModelRow MakeModelRow(const Report& report);
 

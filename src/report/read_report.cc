@@ -167,6 +167,17 @@ class ReportReader {
     return &(*list)[0];
   }
 
+  // A report without an image size of its own has none.
+  absl::Status ReadPositions(const Json& model) {
+    if (!model.contains("positions")) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const Json* list, GetList(model, "positions"));
+    for (const Json& text : *list) {
+      if (!text.is_string()) return Fault("positions", "its texts should be strings");
+      report_.model.positions.push_back(*text.get_ptr<const std::string*>());
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status ReadHead(const Json& root) {
     ASSIGN_OR_RETURN(const Json* model, Get(root, "model"));
     ASSIGN_OR_RETURN(report_.model.path, Text(*model, "path"));
@@ -178,6 +189,7 @@ class ReportReader {
     for (const auto& [domain, version] : opsets->items()) {
       ASSIGN_OR_RETURN(report_.model.opsets[domain], WholeNumber(version, "opsets"));
     }
+    RETURN_IF_ERROR(ReadPositions(*model));
     ASSIGN_OR_RETURN(report_.convention, Text(root, "convention"));
     if (report_.convention != "onnxflops") {
       return Fault("convention", absl::StrCat("the report counts as ", Quoted(report_.convention),

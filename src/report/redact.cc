@@ -307,6 +307,9 @@ void Redactor::Sentences(Report* report) {
   for (std::string& warning : report->warnings) {
     warning = absl::StrCat("a warning whose text is ", LeftOut());
   }
+  for (std::string& text : report->model.positions) {
+    text = absl::StrCat("a constant of another size, whose name is ", LeftOut());
+  }
   if (!report->tool) return;
   for (std::string& assumption : report->tool->assumptions) {
     assumption = absl::StrCat("an assumption whose text is ", LeftOut());

@@ -54,6 +54,9 @@ struct ModelInfo {
   absl::btree_map<std::string, int64_t> opsets;  // "ai.onnx" for the default domain
   std::string producer;                          // "pytorch 2.14.1"
   int64_t nodes = 0;                             // as written, with bodies and functions
+  // Constants, such as positions, that are taken as in a model built for another size of images: a
+  // sentence each. All figures rest on them.
+  std::vector<std::string> positions;
 };
 
 // The costs of one run of the model.

@@ -20,7 +20,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "fmt/format.h"
-#include "src/adapter/at_image.h"
 #include "src/adapter/lora_options.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
@@ -807,9 +806,7 @@ std::vector<LabelledLine> HeadOf(const Report& report) {
   model.texts.push_back(absl::StrCat(SiExpr(report.totals.params), " parameters"));
   std::vector<LabelledLine> lines = {std::move(model), InputLine(report)};
   if (report.samples) AddSampleLines(*report.samples, report.totals.lower_bound, &lines);
-  for (std::string& text : PositionWarnings(report.warnings)) {
-    lines.push_back({"note", {std::move(text)}});
-  }
+  for (const std::string& text : report.model.positions) lines.push_back({"note", {text}});
   return lines;
 }
 

@@ -23,21 +23,6 @@ def test_json_is_the_programs(path, program):
     assert report.to_dict()["totals"]["flops"]["expr"] == str(report.flops)
 
 
-def test_times_are_seconds():
-    model = onnxflops.load(str(ROOT / "models/resnet50.onnx"))
-    report = model.count(device="h100-sxm", dtype="bf16")
-    written = report.to_dict()["totals"]["time_bound_seconds"]["value"]
-    # 4.09 G multiply-accumulates, but for those of no use, at 989.4 TFLOP/s
-    assert isinstance(report.time_bound_seconds, float) and 7.5e-6 < report.time_bound_seconds < 8.3e-6
-    assert report.time_bound_seconds == pytest.approx(written, rel=1e-15)
-    figure = report.figures["time_bound_seconds"]
-    assert figure.unit == "s" and str(figure).endswith(" s") and float(str(figure)[:-2]) == pytest.approx(written, rel=1e-15)
-    assert model.count().time_bound_seconds is None
-    lstm = onnxflops.load(str(ROOT / "models/lstm.onnx")).count(device="h100-sxm", dtype="bf16")
-    assert lstm.time_bound_seconds is None and "1e-21*(" in str(lstm.figures["time_bound_seconds"])
-    assert lstm.at(batch=2, seq=3).time_bound_seconds > 0
-
-
 def test_backward_has_one_name():
     report = onnxflops.load(str(ROOT / "models/resnet50.onnx")).count(backward="exact")
     layers = [module for module in report.modules if module.path.count(".") == 0 and module.path]
@@ -733,6 +718,20 @@ def test_diff_and_check_of_reports(tmp_path, program):
         assert check.passed and check.rows()[0]["growth_percent"] == 0
     with pytest.raises(onnxflops.InvalidError, match="at_image= is of a count"):
         onnxflops.check(base, max=limit, at_image=224)
+
+
+def test_positions_that_figures_rest_on():
+    """A count at another size of images says which constants it takes as in a model of that size; so do a diff and a check of it."""
+    m = onnxflops.load(CLIP)
+    report = m.count(at_image=224)
+    [text] = report.to_dict()["model"]["positions"]
+    assert "is taken as [257, 1024] instead of [577, 1024]" in text and text in report.warnings
+    for base in (report, report.to_json()):
+        diff = onnxflops.diff(base, m)
+        assert diff.to_dict()["base"]["positions"] == [text] and "positions" not in diff.to_dict()["head"]
+        assert "at another size of images: in the base" in str(diff)
+    check = onnxflops.check(m, max={"macs": "1T"}, at_image=224)
+    assert check.to_dict()["model"]["positions"] == [text] and "instead of [577, 1024]" in str(check)
 
 
 def test_rows_of_results(gpt2):

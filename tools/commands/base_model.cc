@@ -12,7 +12,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "src/adapter/at_image.h"
 #include "src/api/load.h"
 #include "src/base/platform/posix.h"
 #include "src/base/quote.h"
@@ -114,17 +113,10 @@ absl::StatusOr<Diff> DiffWithBase(const std::optional<ModelOrReport>& base,
   return base ? DiffModels(base->side(), head.side(), options) : DiffModels(head.side(), options);
 }
 
-absl::Status TellPositions(const ModelOrReport& source, const CountOptions& options) {
-  if (!options.image_size || !source.model) return absl::OkStatus();
-  CountOptions of_image;
-  of_image.image_size = options.image_size;
-  of_image.rules = options.rules;
-  of_image.limits = options.limits;
-  ASSIGN_OR_RETURN(const Report report, Count(*source.model, of_image));
-  for (const std::string& text : PositionWarnings(report.warnings)) {
-    WriteError(absl::StrCat(Escaped(report.model.path), ": ", Printable(text)));
+void TellPositions(const ModelInfo& model) {
+  for (const std::string& text : model.positions) {
+    WriteError(absl::StrCat(Escaped(model.path), ": ", Printable(text)));
   }
-  return absl::OkStatus();
 }
 
 }  // namespace onnxflops::tools

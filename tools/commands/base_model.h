@@ -53,9 +53,9 @@ absl::Status WithBaseHint(const absl::Status& status);
 absl::StatusOr<Diff> DiffWithBase(const std::optional<ModelOrReport>& base,
                                   const ModelOrReport& head, const CountOptions& options);
 
-// With --at-image, writes to standard error which constants, such as positions, a model is taken to
-// have as if it were built for that size. A report has its size.
-absl::Status TellPositions(const ModelOrReport& source, const CountOptions& options);
+// Writes the constants that figures of a model rest on to standard error, for formats without a
+// place for them.
+void TellPositions(const ModelInfo& model);
 
 // A part of a model in millionths: "0.1%"; "" is 0.
 absl::StatusOr<int64_t> ParseThreshold(const std::string& threshold);

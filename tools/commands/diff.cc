@@ -242,8 +242,10 @@ absl::StatusOr<ExitCode> RunDiff(const DiffCall& args) {
   ASSIGN_OR_RETURN(const ModelOrReport side, LoadModelOrReport(head, options));
   ASSIGN_OR_RETURN(const auto loaded, LoadBase({base, args.git, missing_is_fine}, side, options));
   ASSIGN_OR_RETURN(const Diff diff, DiffWithBase(loaded, side, options));
-  if (loaded) RETURN_IF_ERROR(TellPositions(*loaded, options));
-  RETURN_IF_ERROR(TellPositions(side, options));
+  if (format != Format::kTable) {
+    TellPositions(diff.base);
+    TellPositions(diff.head);
+  }
   if (options.node_rows && !diff.has_nodes) {
     return absl::InvalidArgumentError(
         absl::StrCat(Escaped(side.report && !side.report->has_nodes ? head : base),

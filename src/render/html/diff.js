@@ -17,7 +17,7 @@ function diffPage(data) {
     : h("section", {}, h("h2", { text: "Runs" }), h("ul", { class: "notes" }, data.notes.map((text) => h("li", {}, h("bdi", { text })))));
   const bottom = (view) => h("div", {}, operatorTable(diff, view, sized), declaredTable(diff), notes);
   const titles = diff.base ? [`Base: ${base}`, `Head: ${head}`] : [`Head: ${head}`];
-  modulesPage(data, { ...diff.head, title: diff.base ? `${base} \u2192 ${head}` : head }, top, titles, null, bottom);
+  modulesPage(data, { ...diff.head, title: diff.base ? `${base} \u2192 ${head}` : head }, top, titles, data.symbols, bottom);
 }
 
 // The totals that a reader looks for, at the sizes of the page: {key, title, unit, base, head, known, knownHead}.
@@ -31,7 +31,8 @@ function totalChanges(data, tree, sized) {
     const q = tree.quantity(key), peak = data.peak_lower_bounds;
     const knownOfSide = (side, value) => (q ? tree.known(tree.root, q, side) : knownOf(value, Boolean(peak) && peak[side]));
     const change = before === null || after === null ? null : after - before;
-    return { key, title: titles[key], unit: key.includes("bytes") ? "B" : key.endsWith("seconds") ? "s" : "", before, after, change, knownHead: knownOfSide(1, after),
+    return { key, title: titles[key], unit: key.includes("bytes") ? "B" : key.endsWith("seconds") ? "s" : "", before, after, change,
+             knownBase: knownOfSide(0, before), knownHead: knownOfSide(1, after),
              known: knownOfChange(knownOfSide(0, before), knownOfSide(1, after), change) };
   });
 }
@@ -46,13 +47,13 @@ function changePercent({ before, after, change, known }) {
 
 // [title, figure, text below it]: the head's figure, and its change.
 function changeFigure(total) {
-  const { key, title, unit, before, after, change, known, knownHead } = total;
+  const { key, title, unit, before, after, change, known, knownBase, knownHead } = total;
   const figure = exactly(`totals.${key}.head`, after, knownText(knownHead, show(after, unit)));
   if (change === null) return [title, figure, null];
   const part = changePercent(total);
   const words = part === "unchanged" ? part
     : [exactly(`totals.${key}.delta`, change, knownText(known, (change > 0n ? "+" : "") + show(change, unit))), part ? ` (${part})` : "", ", base ",
-       exactly(`totals.${key}.base`, before, show(before, unit))];
+       exactly(`totals.${key}.base`, before, knownText(knownBase, show(before, unit)))];
   return [title, figure, words];
 }
 

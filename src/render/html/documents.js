@@ -84,13 +84,16 @@ function checkPage(data) {
     ["at", (rule) => rule.at], ["actual", (rule) => placed(rule, "actual"), true], ["limit", (rule) => placed(rule, "limit"), true], ["of the limit", bar],
     ["left", (rule) => rule.margin, true], ["detail", (rule) => rule.detail],
   ].filter(([title, cell]) => (title === "model" ? data.models : rules.some((rule) => cell(rule) !== "")));
+  const budgets = [data.budgets, rules.some((rule) => rule.line === 0 && !["unlisted", "error"].includes(rule.kind)) ? "--max" : ""].filter(Boolean).join(", ");
+  const positions = data.positions || model.positions || [];
+  const notes = positions.length === 0 ? "" : h("ul", { class: "notes" }, positions.map((text) => h("li", {}, h("bdi", { text }))));
   page.replaceChildren(
     h("header", { class: "head" },
       h("h1", { class: `verdict ${data.passed ? "passed" : "failed"}`,
                 text: data.passed ? `Passed: ${plural(rules.length, "rule")}` : `Failed: ${bad} of ${plural(rules.length, "rule")}${unproven > 0 ? `, ${unproven} not proven` : ""}` }),
       h("p", { class: "lead" }, h("bdi", { text: [fileName(model.path), data.base ? `against ${fileName(data.base.path)}` : ""].filter(Boolean).join(" ") })),
-      h("p", { class: "muted", text: [...modelWords(data.model), data.budgets ? `budgets: ${data.budgets}` : ""].filter(Boolean).join("  \u00b7  ") })),
-    plainTable("Rules", columns.map(([title, , right]) => [title, right]), rules.map((rule) => columns.map(([, cell]) => cell(rule))), true), told);
+      h("p", { class: "muted", text: [...modelWords(data.model), budgets ? `budgets: ${budgets}` : ""].filter(Boolean).join("  \u00b7  ") })),
+    plainTable("Rules", columns.map(([title, , right]) => [title, right]), rules.map((rule) => columns.map(([, cell]) => cell(rule))), true), notes, told);
 }
 
 // ---- mfu: utilisation, and the figures of other formulas
@@ -144,7 +147,7 @@ function mfuPage(data) {
       missing.length > 0 ? h("details", {}, h("summary", { text: `${plural(missing.length, "formula")} without a figure` }),
                              h("ul", { class: "notes" }, missing.map((formula) => h("li", { text: `${formula.name}: ${formula.missing || formula.formula}` })))) : null),
     data.flops_per_byte > 0 && data.achieved_flops_per_second > 0 ? h("section", {}, h("h2", { text: "Roofline" }),
-      h("p", { class: "muted", text: `${roofWords(data)} The point is what a step achieved, at the FLOP/byte of the forward pass, each operator by itself.` }),
+      h("p", { class: "muted", text: `${roofWords(data)} The point is what a step achieved, at the FLOP/byte of the forward pass of one device, each operator by itself.` }),
       h("div", { class: "scroll" }, roofline(data, [{ x: data.flops_per_byte, y: data.achieved_flops_per_second, share: 0.15, color: "family0", text: "a step" }],
                                              "a step", Math.max(320, Math.min(page.clientWidth || 900, 900))).svg)) : null,
     above ? null : notes, told].filter(Boolean));
