@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/limits.h"
@@ -235,6 +236,13 @@ std::string ShortName(absl::string_view name) {
   return prefix.size() == name.size() ? std::string(name) : absl::StrCat(prefix, "...");
 }
 
+// The most bytes that a name takes in JSON.
+size_t JsonBytes(absl::string_view name) {
+  const bool plain = absl::c_all_of(
+      name, [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\' && c != '<'; });
+  return (plain ? 1 : 6) * std::min(name.size(), kMaxPageName);
+}
+
 class TreeWriter {
  public:
   TreeWriter(const std::vector<const Quantity*>& quantities, bool exact_backward,
@@ -291,7 +299,7 @@ class TreeWriter {
     for (const Amounts* amounts : item.figures) dictionary_.AmountsOf(amounts);
     size_t bytes = kTreeRowBytes;
     for (absl::string_view name : {item.name, item.base_name, item.base_type}) {
-      bytes += 2 * std::min(name.size(), kMaxPageName);
+      bytes += (row->times > 1 ? 2 : 1) * JsonBytes(name);
     }
     return bytes;
   }

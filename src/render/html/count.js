@@ -34,13 +34,16 @@ function toolFigures({ report, sized, lower }) {
                   params === null ? null : ["Parameters", exactly("totals.params", params, si(params))]]);
 }
 
+// Whether the sizes are those that the page came with: the names of the largest other operators are of these.
+const isAsCounted = ({ data, sized }) => [...sizesOf(data)].every(([name, size]) => sized.sizes.get(name) === size);
+
 function totalFigures(of) {
   const { report, tree, sized, lower, data } = of, { totals, memory } = report;
   const [flops, int] = [totals.flops, totals.int_ops].map((quantity) => sized.of(quantity));
   const intensity = tree.intensity(tree.root);
   const integer = report.int_census && report.int_census.mac.expr !== "0";
   return figures([
-    ["FLOPs", total(of, "flops"), flops > 0n ? [`2 \u00d7 ${integer ? "floating-point " : ""}MACs + `, total(of, "other_flops"), ` other ${data.others}`] : null],
+    ["FLOPs", total(of, "flops"), flops > 0n ? [`2 \u00d7 ${integer ? "floating-point " : ""}MACs + `, total(of, "other_flops"), ` other ${isAsCounted(of) ? data.others : ""}`] : null],
     ["MACs", total(of, "macs"), int > 0n ? [total(of, "int_ops"), " integer operations"] : null],
     ["Parameters", exactly("totals.params", big(totals.params), si(big(totals.params))), exactly("totals.param_bytes", big(totals.param_bytes), show(big(totals.param_bytes), "B"))],
     ["Bytes moved", total(of, "bytes_moved", { unit: "B" }), ["read ", total(of, "bytes_read", { unit: "B" }), ", written ", total(of, "bytes_written", { unit: "B" })]],
@@ -210,7 +213,7 @@ function memoryTables(memory, view) {
       ["Optimizer", at("optimizer_bytes"), memory.optimizer],
       step ? ["Peak of a training step", trained("training_peak_bytes", "training_peak_value", memory.training_peak_lower_bound, memory.training_guessed),
               outside || (asCounted ? `in ${step}${memory.training_peak_at_node ? ` of ${memory.training_peak_at_node}` : ""}` : null)] : null,
-    ]), alive.length === 0 ? "" : h("div", {}, h("h3", { text: `Alive at the peak${sizes ? `, which is that at ${sizes}` : ""}${asCounted ? "" : "; bytes at the sizes above"}` }),
+    ]), alive.length === 0 ? "" : h("div", {}, h("h3", { text: `Alive at the peak of inference${sizes ? `, which is that at ${sizes}` : ""}${asCounted ? "" : "; bytes at the sizes above"}` }),
       plainTable("Tensors alive at the peak", [["tensor"], ["type"], ["bytes", true]], alive, true)));
   };
   view.onchange(draw);

@@ -4,7 +4,7 @@ function toolbar(view) {
   const search = h("input", { type: "search", placeholder: "name, path or type", autocomplete: "off", spellcheck: "false",
                               oninput: () => {
                                 view.search(search.value);
-                                if (view.hits) tell(`${plural(view.found.size, "row")} found`);
+                                if (view.hits) tell(`${plural(view.found.size, "row")} found${view.tree.rowsJoined > 0 ? " among those that have room here" : ""}`);
                               },
                               onkeydown: (event) => {
                                 if (event.key !== "Enter" || !view.hits || view.found.size === 0) return;

@@ -165,7 +165,7 @@ class Picture {
     const top = fit(name, room, "12.5px");
     this.texts.append(s("text", { class: `name${shade}`, x: x + 6, y: y + block.title, text: top }));
     if (block.lines < 2 || top === "") return;
-    const value = block.others ? sum(block.others.map((one) => view.of(one, this.side) || 0n)) : view.of(node, this.side), share = percent(value, view.of(view.zoom.node, this.side));
+    const value = block.others ? sum(block.others.map((one) => view.of(one, this.side) || 0n)) : view.of(node, this.side), share = view.shareOf(node, this.side, view.zoom.node, value);
     const figure = `${share}  \u00b7  ${knownText(view.tree.known(node, view.quantity, this.side, value), show(value, view.unit()))}`;
     const below = measure(figure, "11.5px") <= room ? figure : fit(share, room, "11.5px");
     if (!below.endsWith("\u2026")) this.texts.append(s("text", { class: `share${shade}`, x: x + 6, y: y + block.title + 15, text: below }));

@@ -89,7 +89,7 @@ function profilePage(data) {
   const roof = peak && { ...peak, peak_flops_per_second: peak.flops_per_second, peak_source: peak.source };
   const model = { path: `${data.title}: ${fileName(profile.profile)}` };
   modulesPage(data, model, () => [profileFigures(profile), lines([profile.optimized ? ["graph", fileName(profile.optimized)] : null, ["joined", data.joined]])], [`Time of ${data.title}`], null, (view) => h("div", {},
-    h("p", { class: "muted", text: "First are the rows that take longest. The column time % \u2212 FLOPs % says which take longer than their share of the FLOPs." +
+    h("p", { class: "muted", text: "First are the rows that take longest. The gap, time % \u2212 FLOPs %, says which take longer than their share of the FLOPs." +
                              (profile.runs.used > 1 ? " Times are those of the run whose time is the median." : "") }),
     roof ? rooflineChart(roof, view, true) : null, profileModes(profile), profileControl(profile),
     list.length > 0 ? h("section", {}, h("h2", { text: "Notes" }), h("ul", { class: "notes" }, list.map((text) => h("li", {}, h("bdi", { text }))))) : null));

@@ -77,11 +77,11 @@ class Tree {
   known(node, quantity, side = 0, value = this.of(node, quantity, side)) {
     return knownOf(value, !quantity.weights && quantity.key !== "time" && ((node.lower >> side) & 1) === 1);
   }
-  // "96.6 %"; if a part of the model is not counted, it may be less.
-  shareText(node, quantity) {
-    const text = percent(this.of(node, quantity), this.of(this.root, quantity));
-    if (this.known(this.root, quantity) === "exact") return text;
-    return this.known(node, quantity) === "exact" ? knownText("atMost", text) : "\u2013";
+  // "96.6 %" of `whole`; if a part of that is not counted, it may be less. `value` and `all` are their figures.
+  shareText(node, quantity, side = 0, whole = this.root, value = this.of(node, quantity, side), all = this.of(whole, quantity, side)) {
+    const text = percent(value, all);
+    if (this.known(whole, quantity, side) === "exact") return text;
+    return this.known(node, quantity, side) === "exact" ? knownText("atMost", text) : "\u2013";
   }
   knownChange(node, quantity) {
     const [base, head] = [0, 1].map((side) => this.of(node, quantity, side));
@@ -312,7 +312,7 @@ class View {
     const many = this.together(node);
     if (many === 1n) return "";
     const side = this.two ? 1 : 0, value = this.tree.of(node, this.quantity, side);
-    const share = percent(value, this.tree.of(this.tree.root, this.quantity, side));
+    const share = this.tree.shareText(node, this.quantity, side);
     return `one of ${many}, all: ${knownText(this.tree.known(node, this.quantity, side, value), show(value, this.unit()))} (${share})`;
   }
   nameOf(node, side = 1) {
@@ -326,10 +326,14 @@ class View {
     list.sort((a, b) => (a[1] === b[1] ? 0 : a[1] === null || (b[1] !== null && a[1] < b[1]) ? 1 : -1));
     return list.map(([node]) => node);
   }
+  // The share of a node, at the number of modules that is shown, in another that is shown.
+  shareOf(node, side, whole, value = this.of(node, side)) {
+    return this.tree.shareText(node, this.quantity, side, whole, value, this.of(whole, side));
+  }
   // "3.4 %" of the model and, if a part is shown, of that part.
   shareWords(node, side) {
     const { node: shown } = this.zoom, value = this.of(node, side);
-    const part = (whole) => percent(value, this.of(whole, side));
+    const part = (whole) => this.shareOf(node, side, whole, value);
     if (shown === this.tree.root || node === shown) return `${part(this.tree.root)}${shown === this.tree.root ? "" : " of the model"}`;
     return `${part(shown)} of ${this.nameOf(shown, side)}, ${part(this.tree.root)} of the model`;
   }
