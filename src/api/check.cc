@@ -527,6 +527,25 @@ absl::Status AddLimit(absl::string_view text, bool has_base, Budgets* budgets) {
   return absl::FailedPreconditionError("it is relative to a base, but no base is given");
 }
 
+absl::Status RequireMeasuresUsed(absl::Span<const Budgets* const> budgets,
+                                 const CheckOptions& run) {
+  const auto has = [&](BudgetRule::Kind kind) {
+    return absl::c_any_of(budgets, [&](const Budgets* one) {
+      return absl::c_any_of(one->rules,
+                            [&](const BudgetRule& rule) { return rule.kind == kind; });
+    });
+  };
+  if (run.rate && !has(BudgetRule::Kind::kMfu)) {
+    return absl::InvalidArgumentError(WithSettings(
+        "{step-time} and its like are for rules of [mfu], and the budgets have none"));
+  }
+  if (run.profile.ok() && !has(BudgetRule::Kind::kProfile)) {
+    return absl::InvalidArgumentError(
+        WithSettings("{profile} is for rules of [profile], and the budgets have none"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status RequireRules(const Budgets& budgets, const std::vector<Device>& devices) {
   const std::string file = Escaped(budgets.file);
   if (budgets.rules.empty()) {

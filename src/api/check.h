@@ -20,6 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "src/api/count.h"
 #include "src/api/diff.h"
 #include "src/check/budgets.h"
@@ -105,6 +106,9 @@ absl::StatusOr<std::vector<std::string>> ReportUnknownSizes(const std::string& b
 // Adds a limit given in the call, such as "flops=40 GFLOP". Errors: InvalidArgument if it cannot be
 // parsed, or is relative without a base.
 absl::Status AddLimit(absl::string_view text, bool has_base, Budgets* budgets);
+// Fails if there is the time of a step without a rule of [mfu], or a profile without one of
+// [profile]: nothing would be judged by it.
+absl::Status RequireMeasuresUsed(absl::Span<const Budgets* const> budgets, const CheckOptions& run);
 // Fails if there are no rules, or their devices are unknown.
 absl::Status RequireRules(const Budgets& budgets, const std::vector<Device>& devices);
 

@@ -146,8 +146,7 @@ absl::StatusOr<Device> FindDevice(absl::string_view name, absl::Span<const Devic
       "no device is called ", Quoted(name), similar,
       similar.empty()
           ? WithSettings(
-                "; `onnxflops devices` lists them, cpu:CORES:GHZ:SET is any processor, and {peak} "
-                "gives a peak of your own")
+                "; `onnxflops devices` lists them, and cpu:CORES:GHZ:SET:GB/s is any processor")
           : ""));
 }
 

@@ -27,6 +27,7 @@
 #include "absl/numeric/int128.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "ops/op_def.h"
@@ -549,10 +550,12 @@ absl::StatusOr<Roofline> RooflineOf(const Device& device, Precision precision) {
   const absl::int128 zs = absl::int128(kZsPerGiga) * 1'000'000'000;
   ASSIGN_OR_RETURN(const PeakFigure peak, FindPeak(device, precision));
   if (!device.bytes_per_second || *device.bytes_per_second <= 0) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        Escaped(device.name),
-        WithSettings(
-            " has no memory bandwidth in the table; {devices-file} gives one of your own")));
+    const std::string name = Escaped(device.name);
+    return absl::FailedPreconditionError(
+        absl::StartsWith(device.name, "cpu:")
+            ? absl::StrCat(name, " has no memory bandwidth; ", name, ":GB/s gives it")
+            : absl::StrCat(name, WithSettings(" has no memory bandwidth in the table; "
+                                              "{devices-file} gives one of your own")));
   }
   if (peak.giga < 1 || peak.giga > kZsPerGiga) {
     return absl::FailedPreconditionError(

@@ -12,11 +12,13 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -141,9 +143,25 @@ std::string TowerOf(const std::vector<Module>& modules, absl::string_view globs)
   return is_text && is_there("visual") ? "!visual" : std::string(globs);
 }
 
+// The same for each name of a list. What is left without a module is in none.
+absl::StatusOr<std::string> WithTowers(const std::vector<Module>& modules,
+                                       absl::string_view globs) {
+  if (!absl::StrContains(globs, ',')) return TowerOf(modules, globs);
+  std::vector<std::string> words = absl::StrSplit(globs, ',');
+  for (std::string& word : words) {
+    const std::string name(absl::StripAsciiWhitespace(word));
+    word = TowerOf(modules, name);
+    if (name == word || !absl::StartsWith(word, "!") || absl::StartsWith(name, "!")) continue;
+    return absl::NotFoundError(absl::StrCat(Quoted(name), " is all that is outside ",
+                                            Quoted(word.substr(1)),
+                                            " here, and stands alone, not in a list"));
+  }
+  return absl::StrJoin(words, ",");
+}
+
 absl::StatusOr<Patterns> ReadPatterns(const std::vector<Module>& modules, absl::string_view given) {
   Patterns patterns;
-  const std::string globs = TowerOf(modules, given);
+  ASSIGN_OR_RETURN(const std::string globs, WithTowers(modules, given));
   for (absl::string_view word : absl::StrSplit(globs, ',', absl::SkipWhitespace())) {
     word = absl::StripAsciiWhitespace(word);
     const bool excludes = absl::ConsumePrefix(&word, "!");

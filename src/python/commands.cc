@@ -215,6 +215,7 @@ CheckReport CheckModelOf(nb::handle source, nb::handle budgets_path, nb::handle 
   }
   const bool has_base = !against.is_none();
   const Budgets budgets = Require(ReadBudgets(path, args.limits, has_base, run.devices));
+  Require(RequireMeasuresUsed({&budgets}, run));
   CheckedModel checked = {head.side(), head.path(), has_base};
   std::optional<Side> base;
   if (has_base) checked.base = base.emplace(SideOf(against)).side();

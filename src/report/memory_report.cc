@@ -91,15 +91,15 @@ void AddPeakRows(const MemoryReport& memory, const ByteTexts& texts, TextTable* 
 }
 
 LabelledLine AliveLine(const MemoryReport& memory, const ByteTexts& texts) {
-  LabelledLine line = {"alive", {}};
+  LabelledLine line = {"alive", {"at the peak of inference"}};
   for (const AliveTensor& tensor : memory.alive) {
-    if (line.texts.size() == kMaxShownAlive) break;
+    if (line.texts.size() == kMaxShownAlive + 1) break;
     line.texts.push_back(absl::StrCat("tensor ", tensor.name, " ",
                                       TensorText(tensor.type, tensor.shape), " ",
                                       texts.Of(tensor.bytes)));
   }
   const int64_t more = static_cast<int64_t>(memory.alive.size()) + memory.alive_omitted -
-                       static_cast<int64_t>(line.texts.size());
+                       (static_cast<int64_t>(line.texts.size()) - 1);
   if (more > 0) line.texts.push_back(absl::StrCat("and ", more, " more"));
   if (memory.alive_inside != Expr(0)) {
     line.texts.push_back(absl::StrCat("inside its bodies ", texts.Of(memory.alive_inside)));

@@ -97,7 +97,10 @@ absl::StatusOr<ImageSize> ParseImageSize(absl::string_view text) {
   }
   return BadValue(
       "at-image", text,
-      absl::StrCat("it should be a size of 1 to ", kMost, ", or HEIGHTxWIDTH as 336x448"));
+      absl::StrCat("it should be a size of 1 to ", kMost, ", or HEIGHTxWIDTH as 336x448",
+                   absl::StrContains(text, ',')
+                       ? "; for two sizes, write a report at each, and `diff` compares them"
+                       : ""));
 }
 
 // "8" or "batch"; "x,y:1=8" names the inputs that have it.

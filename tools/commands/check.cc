@@ -226,7 +226,8 @@ BaseModel BaseOf(const CheckCall& call, const std::string& path) {
     const auto old = call.moves.renamed.find(path);
     base.path = old == call.moves.renamed.end() ? path : old->second;
   }
-  if (call.files.one_file || base.path.empty() || !base.revision.empty()) return base;
+  const bool is_one = call.files.one_file || !IsFolder(against);
+  if (is_one || base.path.empty() || !base.revision.empty()) return base;
   // The file with the same path below the folder, or with the longest end of that path that exists.
   absl::string_view rest = path;
   for (base.path = absl::StrCat(against, "/", rest); !Exists(base.path);) {
@@ -525,6 +526,10 @@ absl::Status WriteResults(const CheckCall& call, const BudgetFiles& budgets, con
   }
   if (args.summary) RETURN_IF_ERROR(AppendToStepSummary(ToMarkdown(report), inputs));
   RETURN_IF_ERROR(WriteOutput(RenderCheck(report, format, style), args.output.file, inputs));
+  if (format != "table") {
+    TellPositions(report.head);
+    for (const ModelInfo& model : report.models) TellPositions(model);
+  }
   return write_review();  // last, because its readers may expect the other files
 }
 
@@ -686,11 +691,11 @@ absl::Status ReadCall(CheckCall* call) {
   KeepFirstOfEach(&call->files);
   RETURN_IF_ERROR(RequirePipelineCall(args, call->files));
   RETURN_IF_ERROR(ReadReview(args, call));
-  if (call->review) call->files.one_file = false;  // an error is a part of the review
   if (!call->files.one_file && !args.against.empty() && !IsFolder(args.against)) {
     return settings::BadValue("against", args.against,
                               "of several models it is a folder with their bases");
   }
+  if (call->review) call->files.one_file = false;  // an error is a part of the review
   ASSIGN_OR_RETURN(call->threads, args.jobs.Parse());
   call->run.one_model = call->files.one_file;
   return absl::OkStatus();
@@ -720,17 +725,6 @@ std::vector<std::string> InputsOf(const CheckCall& call) {
   return inputs;
 }
 
-// A figure at --at-image rests on these.
-absl::Status TellPositionsOf(const CheckCall& call) {
-  if (!call.run.count.image_size) return absl::OkStatus();
-  for (const ModelFile& file : call.files.files) {
-    if (IsOnePipeline(file.path)) continue;
-    const auto head = LoadModelOrReport(file.path, call.run.count);
-    if (head.ok()) RETURN_IF_ERROR(TellPositions(*head, call.run.count));
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<ExitCode> RunCheck(const CheckLine& args) {
   ASSIGN_OR_RETURN(const CountOptions options, args.Counted());
   RETURN_IF_ERROR(RequireOutputs(args));
@@ -756,8 +750,10 @@ absl::StatusOr<ExitCode> RunCheck(const CheckLine& args) {
     }
     ASSIGN_OR_RETURN(budgets, BudgetFiles::Read(sources, paths));
   }
+  std::vector<const Budgets*> read;
+  for (const BudgetFile& file : budgets.files()) read.push_back(&file.budgets);
+  RETURN_IF_ERROR(RequireMeasuresUsed(read, call.run));
   ASSIGN_OR_RETURN(Review review, JudgeAll(call, budgets));
-  RETURN_IF_ERROR(TellPositionsOf(call));
   ASSIGN_OR_RETURN(CheckReport report, Verdicts(call, budgets, review));
   std::vector<std::string> inputs = InputsOf(call);
   inputs.insert(inputs.end(), {args.against, args.sizes.rules.file, args.roofline.devices_file.file,

@@ -149,6 +149,14 @@ _LATE = {
     "from_torchvision": "onnxflops._zoo",
     "scan": "onnxflops._scan",
 }
+# Commands of the program that are methods here.
+_HINTS = {
+    "compare": "load(path).compare()",
+    "count": "load(path).count()",
+    "explain": "load(path).explain(...)",
+    "serving": "load(path).count(...).serving()",
+    "sweep": "load(path).sweep(...)",
+}
 
 
 def __getattr__(name: str) -> object:
@@ -157,7 +165,8 @@ def __getattr__(name: str) -> object:
         import importlib
 
         return getattr(importlib.import_module(_LATE[name]), name)
-    raise AttributeError(f"module 'onnxflops' has no attribute {name!r}")
+    hint = _HINTS.get(name)
+    raise AttributeError(f"module 'onnxflops' has no attribute {name!r}" + (f": {hint}" if hint else ""))
 
 
 def __dir__() -> list[str]:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, Optional, Union
 from onnxflops import _core
 from onnxflops._engines import IN_FLIGHT, Engine, WorkerLost, make_engine
 from onnxflops._errors import OnnxflopsError
+from onnxflops._ranges import is_url
 from onnxflops._rows import Settings, as_text, lost_row, table_of
 from onnxflops._sources import expand
 from onnxflops._store import Store, part_name
@@ -88,6 +89,10 @@ def scan(
     _core._check_count(fill, settings.count)
     store = Store(os.fspath(out), settings.storage_options if out_options is None else out_options)
     paths = expand(sources, settings.storage_options)
+    absent = [path for path in paths if not is_url(path) and not os.path.lexists(path)]
+    if absent:
+        more = f", and {len(absent) - 1:,} more" if len(absent) > 1 else ""
+        warnings.warn(f"scan(): there is no file {absent[0]!r}{more}: a row has the error", stacklevel=2)
     with store.prepared(), make_engine(engine, workers, client) as using:
         found = _Scan(store, settings, using, progress).run(paths)
     for name in sorted(found.missing):
