@@ -122,6 +122,8 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/family.cc
   src/family/fused_decoder.cc
   src/family/gemma3n.cc
+  src/family/gemma3n_audio.cc
+  src/family/gemma3n_media.cc
   src/family/gemma4.cc
   src/family/gpt2.cc
   src/family/gptj.cc
@@ -139,6 +141,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/family/mllama.cc
   src/family/mobilebert.cc
   src/family/mobilenet.cc
+  src/family/mobilenetv5.cc
   src/family/mobilevit.cc
   src/family/modernbert.cc
   src/family/mpnet.cc

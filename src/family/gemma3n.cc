@@ -113,6 +113,8 @@ void ReadGemma3nMlps(const Config& config, GemmaShape* s) {
   }
 }
 
+}  // namespace
+
 GemmaShape ReadGemma3n(const Config& config) {
   GemmaShape s;
   s.prefix = "Gemma3n";
@@ -140,6 +142,8 @@ GemmaShape ReadGemma3n(const Config& config) {
   if (s.active >= s.streams) config.Fault("altup_active_idx", "is beyond altup_num_inputs");
   return s;
 }
+
+namespace {
 
 void ReadGemma4Experts(const Config& config, GemmaShape* s) {
   if (!config.Flag("enable_moe_block", false)) return;

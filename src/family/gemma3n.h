@@ -43,6 +43,7 @@ struct GemmaShape {
   std::string Class(absl::string_view name) const { return absl::StrCat(prefix, name); }
 };
 
+GemmaShape ReadGemma3n(const Config& config);
 GemmaShape ReadGemma4(const Config& config);
 LanguageModel LanguageModelOf(const GemmaShape& shape);
 // The embedding of ids, and its table.

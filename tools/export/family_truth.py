@@ -152,6 +152,35 @@ def counter_of_seen(module, dims):
     return counter
 
 
+def sides_of(dims):
+    return dims.get("height", 768), dims.get("width", 768)
+
+
+def counter_of_fakes(module, inputs):
+    """Of a run on fake tensors, which have sizes and no numbers."""
+    _make_fake(module)
+    mode = FakeTensorMode(allow_non_fake_inputs=True)
+    counter = FlopCounterMode(display=False, depth=8)
+    with mode, torch.no_grad(), counter:
+        module(**inputs)
+    return counter
+
+
+def counter_of_media(module, dims):
+    """Of images and sound of Gemma 3n, or of none, and a text behind their tokens. Images are those of its processor, or of other sides."""
+    config, batch = module.config, dims["batch"]
+    tokens = dims["images"] * config.vision_soft_tokens_per_image + dims["clips"] * config.audio_soft_tokens_per_image
+    inputs = {"input_ids": torch.ones(batch, tokens + dims["seq"], dtype=torch.long), "use_cache": False}
+    if dims["images"]:
+        inputs["pixel_values"] = torch.ones(batch * dims["images"], 3, *sides_of(dims))
+    if dims["clips"]:
+        clips = (batch * dims["clips"], dims["frames"])
+        inputs["input_features"] = torch.ones(*clips, config.audio_config.input_feat_size)
+        inputs["input_features_mask"] = torch.ones(*clips, dtype=torch.bool)
+    os.environ["TRANSFORMERS_DISABLE_TORCH_CHECK"] = "1"  # that a prompt has as many places as an image has features
+    return counter_of_fakes(module, inputs)
+
+
 def bytes_of(cache):
     """Keys, values and states of convolutions."""
     parts = ("keys", "values", "indexer_keys", "conv_states", "recurrent_states")
@@ -175,6 +204,14 @@ def point_of(document, dims):
         counter = counter_of_patches(on_cpu(cls, config), dims)
     elif "image_height" in dims:
         counter = counter_of_image(on_cpu(cls, config), dims)
+    elif "images" in dims:
+        counter = counter_of_media(build(cls, config), dims)
+    elif config.model_type == "gemma3n_vision":
+        counter = counter_of_fakes(build(cls, config), {"pixel_values": torch.ones(dims["batch"], 3, *sides_of(dims))})
+    elif config.model_type == "gemma3n_audio":
+        clips = (dims["batch"], dims["frames"])
+        inputs = {"audio_mel": torch.ones(*clips, config.input_feat_size), "audio_mel_mask": torch.zeros(*clips, dtype=torch.bool)}
+        counter = counter_of_fakes(build(cls, config), inputs)
     elif config.model_type == "mllama":
         counter = counter_of_seen(build(cls, config), dims)
     else:
