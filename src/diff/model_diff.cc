@@ -88,7 +88,8 @@ std::vector<std::pair<std::string, std::string>> AlignSymbols(const Report& base
     if (!from->shape.ranked() || !to->shape.ranked()) continue;
     for (int axis = 0; axis < std::min(from->shape.rank(), to->shape.rank()); ++axis) {
       const std::string a = SymbolOf(from->shape[axis]), b = SymbolOf(to->shape[axis]);
-      if (a.empty() || b.empty() || in_head.contains(a) || in_base.contains(b)) continue;
+      const bool named = !a.empty() && !b.empty() && a != b;
+      if (!named || in_head.contains(a) || in_base.contains(b)) continue;
       renamed.emplace_back(a, b);
       in_head[a] = in_base[b] = true;  // once each
     }

@@ -85,9 +85,9 @@ TextTable ShownOperators(absl::Span<const Operator> operators) {
   TextTable table;
   using Narrow = TextTable::Column::Narrow;
   table.columns = {{"operator", false, Narrow::kName},
-                   {"versions", false, Narrow::kSpare},
-                   {"status", false, Narrow::kSpare},
-                   {"formula is", false, Narrow::kSpare},
+                   {"versions", false, Narrow::kExtra},
+                   {"status", false, Narrow::kExtra},
+                   {"formula is", false, Narrow::kExtra},
                    {"formula", false, Narrow::kText}};
   for (const Operator& op : operators) {
     table.rows.push_back({{OpLabel(op.domain, op.name), absl::StrJoin(op.versions, " "),

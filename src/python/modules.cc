@@ -133,8 +133,10 @@ void DefineModules(nb::module_& m) {
       "How many nodes of the graph are in it.");
   module.def_prop_ro("parent", &Parent, nb::sig("def parent(self, /) -> Module | None"),
                      "None for the model.");
-  module.def_prop_ro("children", &Children, nb::sig("def children(self, /) -> list[Module]"),
-                     "Their figures add up to those of this module.");
+  module.def_prop_ro(
+      "children", &Children, nb::sig("def children(self, /) -> list[Module]"),
+      "Their FLOPs, MACs and parameters add up to those of this module. What it only "
+      "moves itself (bytes, integer operations, nodes) may be in no child.");
   module.def("__repr__", [](const PyModule& of) {
     return ToStr(absl::StrCat("<onnxflops.Module ", Quoted(of.module().path), ">"));
   });

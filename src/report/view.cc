@@ -40,7 +40,7 @@ void NoteOnRows(const ModuleView& view, const ViewOptions& options, TextTable* t
   if (options.top > 0 || options.depth >= 0 || !options.fold || options.stable) return;
   std::vector<std::string> parts;
   if (view.joined) parts.push_back(view.crowded ? "small rows joined" : "rows under 1 % joined");
-  if (view.closed > 0) parts.push_back(absl::StrCat(view.closed, " closed"));
+  if (view.closed > 0) parts.push_back(absl::StrCat(Plural(view.closed, "row"), " closed"));
   if (parts.empty()) return;
   table->notes.push_back(absl::StrCat(absl::StrJoin(parts, ", "),
                                       WithSettings(": {depth N} opens them; costliest: {top 10}")));

@@ -129,7 +129,7 @@ function rangeWords(of) {
     const ends = ["at least ", low ? end(`totals.${key}.at_least`, low) : "0", ` ${title}, `];
     return [...ends, high && !lower ? ["at most ", end(`totals.${key}.at_most`, high)] : "no upper bound is known", "; "];
   });
-  return h("p", { class: "lead" }, `Figures are at the sizes below. Of ${data.inside} nothing is known but what the fields say (1 unless set), whatever the other sizes are: `, parts, data.range_notes.join("; "));
+  return h("p", { class: "lead" }, `Figures are at the sizes below. For ${data.inside} no formula is known: the fields set them (1 unless set), whatever the other sizes are: `, parts, data.range_notes.join("; "));
 }
 
 // The operand types of multiplications, unless all are one floating-point type.
