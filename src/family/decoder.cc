@@ -149,7 +149,7 @@ class LayerBuilder {
     }
     if (s_.norms_rotated) norm_heads();
     if (s_.scaled_queries) q = Mul(b_, q, Factor(b_, 1));
-    AttentionShape shape = {s_.heads, s_.kv_heads, s_.head_dim, true};
+    AttentionShape shape = {s_.heads, s_.kv_heads, s_.head_dim, s_.causal};
     if (!s_.windows.empty()) shape.window = s_.windows[static_cast<size_t>(index)];
     shape.softcap = s_.attention_softcap;
     if (s_.cached) shape.cache = index;

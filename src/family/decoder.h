@@ -110,6 +110,7 @@ struct DecoderShape : DecoderForm {
   bool tied = false;               // the output layer is the embedding
   double attention_softcap = 0, output_softcap = 0;
   std::vector<int64_t> windows;  // by layer; 0: all
+  bool causal = true;            // else tokens attend to both sides
   std::vector<bool> unrotated;   // by layer: without positions; empty: none
   std::optional<LatentAttention> latent;
   std::optional<TokenIndexer> indexer;  // of latent attention

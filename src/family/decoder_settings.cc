@@ -231,7 +231,13 @@ void RestOfNanoChat(const Config& config, DecoderShape* s) {
   if (!config.HasNull(kCap)) s->output_softcap = Cap(config, kCap, 15);
 }
 
+void RestOfGemma(const Config& config, DecoderShape* s) {
+  constexpr char kBoth[] = "use_bidirectional_attention";
+  s->causal = !config.Given(kBoth) || !config.Flag(kBoth, false);
+}
+
 void RestOfGemma2(const Config& config, DecoderShape* s) {
+  RestOfGemma(config, s);
   s->attention_softcap = Cap(config, "attn_logit_softcapping", 50);
   s->output_softcap = Cap(config, "final_logit_softcapping", 30);
   ReadGemmaWindows(config, 2, s);
@@ -242,6 +248,10 @@ void RestOfGemma3(const Config& config, DecoderShape* s) {
   s->output_softcap = Cap(config, "final_logit_softcapping", 0);
   const char* const kPattern[] = {"sliding_window_pattern", "_sliding_window_pattern"};
   ReadGemmaWindows(config, config.Has("layer_types") ? 1 : config.SizeOfAny(kPattern, 6), s);
+  RestOfGemma(config, s);
+  if (s->causal) return;
+  // The window is that of both sides.
+  for (int64_t& window : s->windows) window = window > 0 ? window / 2 + 1 : 0;
 }
 
 // ---- norms of families of their own

@@ -50,6 +50,7 @@ void RestOfCohere(const Config& config, DecoderShape* s);
 void RestOfPhi(const Config& config, DecoderShape* s);
 void RestOfStableLm(const Config& config, DecoderShape* s);
 void RestOfNanoChat(const Config& config, DecoderShape* s);
+void RestOfGemma(const Config& config, DecoderShape* s);
 void RestOfGemma2(const Config& config, DecoderShape* s);
 void RestOfGemma3(const Config& config, DecoderShape* s);
 void RestOfBitNet(const Config& config, DecoderShape* s);
