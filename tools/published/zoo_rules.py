@@ -13,8 +13,8 @@ ELEMENTS = {
     "Swish": ("Sigmoid", 5), "HSigmoid": ("Clip", 1), "HSwish": ("Clip", 2), "BatchNorm1d": ("BatchNormalization", 4),
     "BatchNorm2d": ("BatchNormalization", 4), "InstanceNorm2d": ("InstanceNormalization", 4), "Softmax": ("Softmax", 4), "Softmax2d": ("Softmax", 4),
     "ConvTranspose2d": ("ConvTranspose", 4), "Upsample": ("Resize", 4), "InterpolationBlock": ("Resize", 9), "ChannelShuffle": ("Transpose", 1),
-    "ChannelShuffle2": ("Transpose", 1), "PixelShuffle": ("DepthToSpace", 1), "ChannelSqueeze": ("ReduceSum", 1), "IRevDownscale": ("Split", 5),
-    "IRevSplitBlock": ("Split", 1), "IRevMergeBlock": ("Concat", 1), "RiRFinalBlock": ("Concat", 1),
+    "ChannelShuffle2": ("Transpose", 1), "PixelShuffle": ("DepthToSpace", 1), "ChannelSqueeze": ("ReduceSum", 1), "IRevDownscale": ("SplitToSequence", 5),
+    "IRevSplitBlock": ("SplitToSequence", 1), "IRevMergeBlock": ("Concat", 1), "RiRFinalBlock": ("Concat", 1),
     "ProxylessUnit": ("Identity", 1),
 }
 # Up to 651da9e6 a convolution was any instance of Conv2d, which Conv2d1bit is; since then measure_model refuses it.
@@ -58,6 +58,8 @@ def pytorchcv(document):
         x, y = node["inputs"][0], node["outputs"][0]
         if kind in ELEMENTS:
             operator, each = ELEMENTS[kind]
+            if kind == "InterpolationBlock" and "bilinear" not in node["name"]:
+                each = 4  # calc_flops() of the block: 9 if its mode is bilinear
             flops += each * elements(x) if op == operator else 0
         elif kind in CONVOLUTIONS and op == "Conv":
             out, by_group = shape_of(node["inputs"][1])[:2]
