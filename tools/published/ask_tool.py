@@ -5,7 +5,7 @@ Usage: ask_tool.py ROWS TOOLS [--sample STEP] [--model GLOB]...
 
 ROWS is a file of reproduce.py, TOOLS the file to write. Models that have a row in TOOLS are not run again. Every model with a figure that is not
 reproduced is run, and of the others every STEP-th (none without --sample). The counter is fvcore for timm, PyTorch's FlopCounterMode, halved, for
-torchvision, and for pytorchcv its measure_model, halved: model_stats.py of the folder pytorch of osmr/imgclsmob, which PYTHONPATH must name. Models have
+torchvision, for mmpretrain mmengine's or mmcv's get_model_complexity_info, as the column "built" says, and for pytorchcv its measure_model, halved: model_stats.py of the folder pytorch of osmr/imgclsmob, which PYTHONPATH must name. Models have
 no weights: tensors are on the device meta, or on the CPU if that fails.
 
     pip install onnxflops timm torchvision pytorchcv torch onnxscript fvcore
@@ -81,8 +81,26 @@ def by_measure_model(name, built):
                 raise
 
 
+def by_complexity_info(name, built):
+    import logging
+    import torch
+    logging.disable(logging.WARNING)
+    if built.endswith("by mmcv's counter"):
+        from mmcv.cnn.utils import get_model_complexity_info
+        module, image = reproduce.mmpretrain_module(name, built)
+        with torch.no_grad(), torch.device("meta"):
+            return {"macs": int(get_model_complexity_info(module, tuple(image.shape[1:]), print_per_layer_stat=False, as_strings=False)[0])}
+    from mmengine.analysis import get_model_complexity_info
+    module, image = reproduce.mmpretrain_module(name, built, "cpu")
+    with torch.no_grad():
+        return {"macs": int(get_model_complexity_info(module, inputs=image, show_table=False, show_arch=False)["flops"])}
+
+
 def ask(zoo, name, size, built):
     warnings.filterwarnings("ignore")
+    if zoo == "mmpretrain":
+        package = "mmcv-lite" if built.endswith("by mmcv's counter") else "mmengine"
+        return "get_model_complexity_info", f"{package} {importlib.metadata.version(package)}", by_complexity_info(name, built)
     if zoo == "pytorchcv":
         return "measure_model / 2", "pytorchcv " + importlib.metadata.version("pytorchcv"), by_measure_model(name, built)
     if zoo == "timm":

@@ -62,6 +62,9 @@ def padded(row):
     """The published figure with all decimals of its zoo, whose tables leave zeros at the end out."""
     decimals = next(decimals for _, quantity, _, decimals, _ in reproduce.ZOOS[row["zoo"]] if quantity == row["quantity"])
     number, _, unit = row["published"].partition(" ")
+    if row["zoo"] == "mmpretrain" and reproduce.step_of(number, 0, 0) > 1:
+        places = 9 - len(str(reproduce.step_of(number, 0, 0))) + 1
+        return f"{int(number) / 10 ** 9:.{places}f} G"
     whole, _, part = number.partition(".")
     return f"{whole}.{part.ljust(decimals, '0')} {unit}" if decimals else f"{grouped(number)} {unit}".rstrip()
 
@@ -194,7 +197,8 @@ def page(tables, zoos):
                          index(reasons, row["reason"] if row["verdict"] != "same" else ""), index(built, row["built"]), int(row["tool"] or 0)])
     same = sum(row[8] == 0 for row in rows)
     about = [{"zoo": zoo, "counts": {table["quantity"][0]: table["counts"] for table in tables if table["zoo"] == zoo},
-              "convention": {row["quantity"][0]: row["convention"] for row in of}} for zoo, of in zoos.items()]
+              "convention": {table["quantity"][0]: " or ".join(dict.fromkeys(row["convention"] for row in of if row["quantity"] == table["quantity"]))
+                              for table in tables if table["zoo"] == zoo}} for zoo, of in zoos.items()]
     data = json.dumps({"zoos": about, "reasons": reasons, "built": built, "rows": rows}, separators=(",", ":"), ensure_ascii=False)
     figures = [("figures run", f"{len(rows):,}"), ("same to the last digit", f"{same:,}"), ("not reproduced", f"{len(rows) - same:,}"),
                ("not run yet", f"{sum(int(table['figures']) for table in tables) - len(rows):,}")]
@@ -206,6 +210,15 @@ def page(tables, zoos):
 
 UNITS = {"macs": "MACs", "activations": "activations"}  # parameters are no cost
 CUT = "The zoo's table cuts digits off instead of rounding."
+MMCV = "The figure is that of mmcv's older counter, which is no convention of this program: tools/published/zoo_rules.py has its rules."
+TRAINING = "The figure is that of mmengine's and fvcore's counter in training mode: 5 for each element of a batch norm instead of 2."
+
+
+def note(row):
+    """What differs from a convention of the program though the figure is the same."""
+    if reproduce.is_cut(row["zoo"], row["model"]):
+        return CUT
+    return MMCV if row["convention"] == "mmcv" else TRAINING if row["built"].endswith("in training mode") else ""
 
 
 def zoo_table(zoos):
@@ -216,8 +229,7 @@ def zoo_table(zoos):
         for row in of:
             if row["verdict"] != "not built" and row["quantity"] in UNITS:
                 unit = UNITS[row["quantity"]]
-                same = CUT if reproduce.is_cut(zoo, row["model"]) else ""
-                out.writerow([zoo, row["model"], row["size"], row["built"], f"{padded(row)} {unit}", row["reason"] if row["verdict"] != "same" else same])
+                out.writerow([zoo, row["model"], row["size"], row["built"], f"{padded(row)} {unit}", row["reason"] if row["verdict"] != "same" else note(row)])
     run = {key_of(row) for of in zoos.values() for row in of}
     for row in read("not_run.csv"):
         if key_of(row) not in run:

@@ -5,7 +5,7 @@ Usage: reproduce.py ZOO TABLE ROWS [--jobs N] [--limit N] [--sample STEP] [--mod
        reproduce.py --report ROWS...       the share that is reproduced, and every row that is not, with its reason
        reproduce.py --not-run ZOO TABLE ROWS    the figures of TABLE that have no row, as lines of not_run.csv
 
-ZOO is timm, torchvision, pytorchcv, pycls or mobilenet; TABLE is the zoo's CSV file, ROWS the file to write. A row is written when its model is done, and a model
+ZOO is timm, torchvision, pytorchcv, pycls, mobilenet or mmpretrain; TABLE is the zoo's CSV file, ROWS the file to write. A row is written when its model is done, and a model
 that has a row is not built again: a run that was stopped goes on. Each model is built and counted in a process of its own. Nothing is downloaded.
 
     pip install onnxflops timm torchvision pytorchcv torch onnxscript
@@ -20,6 +20,9 @@ pycls     TABLE has config, flops, params, acts (dev/model_complexity.json of py
 mobilenet  TABLE has model, width, resolution, macs_m (research/slim/nets/mobilenet/README.md of tensorflow/models; those
           of MobileNet V2 are cut off, not rounded). The models are those of timm and
           torchvision, with the 1,001 classes of TensorFlow's.
+mmpretrain  TABLE has name, macs_published ("FLOPs" of the configs/*/metafile.yml of mmpretrain): what extract_feat() does, without the head, by mmengine's
+          get_model_complexity_info, which is fvcore's, or by that of mmcv (zoo_rules.py). The first that gives the figure counts; "built" names it.
+          Zeros at the end are digits up to the third one, and up to 10 M. Also needs: pip install mmpretrain mmengine mmcv-lite
 """
 import argparse
 import concurrent.futures
@@ -44,16 +47,25 @@ ZOOS = {
     "pytorchcv": [("flops_over_2", "macs", 6, 2, "pytorchcv")],
     "pycls": [("flops", "macs", 0, 0, "pycls"), ("acts", "activations", 0, 0, "pycls"), ("params", "params", 0, 0, "pycls")],
     "mobilenet": [("macs_m", "macs", 6, 0, "onnxflops")],
+    "mmpretrain": [("macs_published", "macs", 0, 0, "mmengine")],
 }
 UNITS = {9: " G", 6: " M", 0: ""}
 PACKAGES = {"pycls": "timm", "mobilenet": "timm"}  # that has the models, where it is not the zoo
 
 
+def step_of(published, exponent, decimals):
+    """What the last printed digit stands for. In a whole number of MACs that has many zeros at its end, these are digits up to the third, and up to 10 M."""
+    zeros = len(published) - len(published.rstrip("0"))
+    if exponent or zeros < 3:
+        return 10 ** (exponent - decimals)
+    return min(10 ** zeros, max(10 ** 7, 10 ** (len(published) - 3)))
+
+
 def is_same(published, exponent, decimals, figure, cut=False):
     """Whether the figure, rounded to the zoo's decimals or cut off there, is the published one. Tables leave zeros at the end out: 1.0 stands for 1.00."""
-    step = 10 ** (exponent - decimals)
+    step = step_of(published, exponent, decimals)
     whole, _, part = published.partition(".")
-    printed = int(whole + part.ljust(decimals, "0")) * step
+    printed = int(whole + part.ljust(decimals, "0")) * 10 ** (exponent - decimals)
     return printed <= figure < printed + step if cut else 2 * abs(printed - figure) <= step
 
 
@@ -70,7 +82,9 @@ BUILDS = {"timm": ["unfused attention", "fused attention", "reparameterised, unf
           "torchvision": ["as it is", "no region proposed", "1 object found", "100 objects found"],
           "pytorchcv": ["as it is", "without auxiliary outputs"],
           "pycls": ["as it is"],
-          "mobilenet": ["as it is"]}
+          "mobilenet": ["as it is"],
+          "mmpretrain": ["unfused attention", "unfused attention, by mmcv's counter", "unfused attention, in training mode", "reparameterised",
+                         "unfused attention, image of 224", "unfused attention, image of 224, by mmcv's counter"]}
 
 
 def build_timm(onnxflops, row, built):
@@ -236,13 +250,82 @@ def build_mobilenet(onnxflops, row, _):
     return onnxflops.from_torch(module, torch.zeros(1, 3, size, size, device="meta"), name=row["model"])
 
 
-BUILDERS = {"mobilenet": build_mobilenet, "timm": build_timm, "torchvision": build_torchvision, "pytorchcv": build_pytorchcv, "pycls": build_pycls}
+def mmpretrain_size(config):
+    """The side of the images that a configuration tests on."""
+    def sides(part):
+        if isinstance(part, dict):
+            kind = str(part.get("type", ""))
+            if "Crop" in kind or kind.rpartition(".")[2] == "Resize":
+                yield part.get("crop_size") or part.get("scale")
+            part = list(part.values())
+        for child in part if isinstance(part, (list, tuple)) else []:
+            yield from sides(child)
+
+    data = config.get("test_dataloader") or config.get("train_dataloader") or {}
+    found = [side for side in sides(data.get("dataset", {}).get("pipeline", [])) if side]
+    side = found[-1] if found else 32 if "CIFAR" in str(data.get("dataset", {}).get("type")) else (config.model.get("backbone") or {}).get("img_size") or 224
+    return side if isinstance(side, int) else side[0]
+
+
+def mmpretrain_module(name, built, device="meta"):
+    """What tools/analysis_tools/get_flops.py counts: the features of a model, and its image."""
+    import torch
+    from mmpretrain import get_model
+    from mmpretrain.apis.model import ModelHub
+    from mmpretrain.models.utils import attention
+    attention.scaled_dot_product_attention = attention.scaled_dot_product_attention_pyimpl  # as with torch 1, that of all figures up to 2023-03
+
+    class Features(torch.nn.Module):
+        def __init__(self, model):
+            super().__init__()
+            self.model = model
+
+        def forward(self, image):
+            return self.model.extract_feat(image)
+
+    try:
+        with torch.device(device):
+            model = get_model(name, pretrained=False)
+    except (NotImplementedError, RuntimeError):  # its constructor computes with tensors
+        model = get_model(name, pretrained=False)
+    if built == "reparameterised":
+        parts = [part for part in model.modules() if part is not model and hasattr(part, "switch_to_deploy")]
+        if not parts:
+            raise ValueError("nothing is reparameterised")
+        for part in parts:
+            part.switch_to_deploy()
+    side = mmpretrain_size(ModelHub.get(name).config)
+    if "image of 224" in built:  # without --shape, get_flops.py has one of 224 x 224
+        if side == 224:
+            raise ValueError("the configuration has images of 224 x 224")
+        side = 224
+    return Features(model.to(device).train(built.endswith("in training mode"))), torch.zeros(1, 3, side, side, device=device)
+
+
+LAST = {}  # the model that was exported last: builds that differ in the counter have the same
+
+
+def build_mmpretrain(onnxflops, row, built):
+    key = row["model"], built == "reparameterised", "image of 224" in built
+    if key not in LAST:
+        module, image = mmpretrain_module(row["model"], built, "cpu" if built == "reparameterised" else "meta")
+        LAST.clear()
+        LAST[key] = onnxflops.from_torch(module.eval().to("meta"), image.to("meta"), name=row["model"])
+    return LAST[key]
+
+
+BUILDERS = {"mmpretrain": build_mmpretrain, "mobilenet": build_mobilenet, "timm": build_timm, "torchvision": build_torchvision, "pytorchcv": build_pytorchcv, "pycls": build_pycls}
 
 
 # ---- one model
 
-def figures_of(model, quantity, convention):
+def convention_of(convention, built):
+    return "mmcv" if built.endswith("by mmcv's counter") else convention
+
+
+def figures_of(model, quantity, convention, built):
     """The zoo's figure by its convention, its status, and our own count."""
+    convention = convention_of(convention, built)
     report = model.count(by="node" if hasattr(zoo_rules, convention) else None)
     ours = {"macs": report.macs, "activations": report.activation_count, "params": report.params}[quantity]
     if convention == "pytorchcv":
@@ -250,10 +333,14 @@ def figures_of(model, quantity, convention):
         return zoo_rules.pytorchcv(report.to_dict()) // 2, "exact", int(ours), report.params
     if convention == "pycls":
         return int(zoo_rules.pycls(report.to_dict())[quantity]), "exact", int(ours), report.params
+    if convention == "mmcv":
+        return int(zoo_rules.mmcv(report.to_dict())), "exact", int(ours), report.params
     if convention == "onnxflops":
         return int(ours), "exact", int(ours), report.params
     tool = model.compare(convention).to_dict()["conventions"][0]
     theirs = tool["headline"] and tool["headline"]["value"]
+    if built.endswith("in training mode"):
+        theirs += zoo_rules.training(model.count(by="node").to_dict())
     return theirs, tool["status"], int(ours), report.params
 
 
@@ -269,10 +356,10 @@ def under(zoo, row, built, model):
     found = {}
     for column, quantity, exponent, decimals, convention in ZOOS[zoo]:
         if row[column]:
-            theirs, status, ours, params = figures_of(model, quantity, convention)
+            theirs, status, ours, params = figures_of(model, quantity, convention, built)
             same = theirs is not None and is_same(row[column], exponent, decimals, theirs, is_cut(zoo, row.get("model", "")))
             reason = "" if same or quantity != "macs" else explained(model, row[column], exponent, decimals)
-            found[quantity] = {"built": built, "theirs": theirs, "status": status, "ours": ours, "params": params,
+            found[quantity] = {"built": built, "convention": convention_of(convention, built), "theirs": theirs, "status": status, "ours": ours, "params": params,
                                "verdict": "same" if same else "differs", "reason": reason}
     return found
 
@@ -330,6 +417,8 @@ def row_of(row):
     row = {title.partition("(")[0]: value for title, value in row.items()}
     if "log_name" in row:
         row.update(model=row["log_name"], flops_over_2=row["flops_over_2"].rstrip("M").replace(",", ""))
+    if "macs_published" in row:
+        row.update(model=row["name"])
     if "macs_m" in row:
         row.update(model=f"{row['model']}_{row['width']}", img_size=row["resolution"])
     if "config" in row:
