@@ -49,7 +49,14 @@ absl::StatusOr<std::vector<ZooLine>> ReadZoos() {
 
 // "ResNet50_Weights.IMAGENET1K_V1" -> "ResNet50".
 absl::string_view Network(absl::string_view model) {
-  model = model.substr(0, model.find('.'));
+  // "regnetx-3.2gf" has no tag.
+  const auto is_number = [&](size_t dot) {
+    return dot + 1 < model.size() &&
+           absl::ascii_isdigit(static_cast<unsigned char>(model[dot + 1]));
+  };
+  size_t dot = model.find('.');
+  while (dot != absl::string_view::npos && is_number(dot)) dot = model.find('.', dot + 1);
+  model = model.substr(0, dot);
   for (absl::string_view end : {"_Weights", "_QuantizedWeights"}) {
     if (absl::ConsumeSuffix(&model, end)) break;
   }
