@@ -52,17 +52,38 @@ std::string SymbolOf(const Expr& dim) {
   return names.size() == 1 && dim == Expr::Symbol(names[0], 1) ? names[0] : "";
 }
 
-// Inputs that match: by name, or all of them by their order.
+// Of those, no more are looked at: a file may have very many.
+constexpr size_t kMaxPairedInputs = 1000;
+
+bool AreAlike(const InputInfo& a, const InputInfo& b) {
+  return a.type == b.type && a.shape.ranked() && b.shape.ranked() &&
+         a.shape.rank() == b.shape.rank();
+}
+
+// Inputs that match: by name; else by their order, if there are as many; else each with the first
+// that is left of its type and rank, as the tokens of two exporters.
 std::vector<std::pair<const InputInfo*, const InputInfo*>> PairInputs(const Report& base,
                                                                       const Report& head) {
   absl::flat_hash_map<absl::string_view, const InputInfo*> by_name;
   for (const InputInfo& input : head.inputs) by_name.try_emplace(input.name, &input);
+  absl::flat_hash_set<const InputInfo*> taken;
+  for (const InputInfo& input : base.inputs) {
+    const auto same = by_name.find(input.name);
+    if (same != by_name.end()) taken.insert(same->second);
+  }
+  const bool as_many = base.inputs.size() == head.inputs.size();
   std::vector<std::pair<const InputInfo*, const InputInfo*>> pairs;
   for (size_t i = 0; i < base.inputs.size(); ++i) {
-    const auto same = by_name.find(base.inputs[i].name);
+    const InputInfo& from = base.inputs[i];
+    const auto same = by_name.find(from.name);
     const InputInfo* to = same != by_name.end() ? same->second : nullptr;
-    if (to == nullptr && base.inputs.size() == head.inputs.size()) to = &head.inputs[i];
-    if (to != nullptr) pairs.emplace_back(&base.inputs[i], to);
+    if (to == nullptr && as_many) to = &head.inputs[i];
+    const size_t most = i < kMaxPairedInputs ? std::min(head.inputs.size(), kMaxPairedInputs) : 0;
+    for (size_t j = 0; to == nullptr && j < most; ++j) {
+      const InputInfo& other = head.inputs[j];
+      if (AreAlike(from, other) && taken.insert(&other).second) to = &other;
+    }
+    if (to != nullptr) pairs.emplace_back(&from, to);
   }
   return pairs;
 }

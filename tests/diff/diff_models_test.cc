@@ -432,6 +432,17 @@ TEST(DiffPropertyTest, TwoProgramsOfOneNetwork) {
 
 // The same network by two exporters: every module that does multiply has a partner, with equal
 // MACs.
+// The same network by two programs, one of which fixes the sizes and has no attention_mask: the
+// tokens are paired by their type, and both are counted at 2 x 1,024.
+TEST(DiffPropertyTest, InputsOfOtherNamesAreThoseOfTheirType) {
+  const Model open = Load(ONNXFLOPS_SOURCE_DIR "/models/gpt2.onnx").value();
+  const Model fixed = Load(ONNXFLOPS_SOURCE_DIR "/models/gpt-124m.onnx").value();
+  const absl::StatusOr<Diff> diff = DiffModels(open, fixed);
+  ASSERT_TRUE(diff.ok()) << diff.status();
+  EXPECT_EQ(diff->made_equal.size(), 2);
+  EXPECT_TRUE(diff->modules[0].Change(QuantityOf(&Amounts::macs)).is_zero());
+}
+
 TEST(DiffPropertyTest, AnotherExporterIsNotAnotherModel) {
   int networks = 0;
   for (const auto& entry : std::filesystem::directory_iterator(ONNXFLOPS_COMPARE_MODELS_DIR)) {

@@ -696,7 +696,7 @@ async function folded() {
 
 // Where a size is missing, a page has no verdict; where a rule is not proven, the headline says so.
 async function verdicts() {
-  const page = await open(write("diff-open", "diff", "gpt2.onnx", "gpt-124m.onnx"));
+  const page = await open(write("diff-open", "diff", "lstm.onnx", "llama-tiny.onnx"));
   const set = (value) => page.$eval("[data-size=seq]", (input, text) => { input.value = text; input.dispatchEvent(new Event("input")); }, value);
   await set("x");
   assert.match(await text(page, "p.verdict"), /is not known$/);
@@ -705,6 +705,11 @@ async function verdicts() {
   await set("128");
   assert.match(await text(page, "p.verdict"), /^FLOPs \+/);
   await close(page);
+  // A table of positions of one of the models.
+  const limited = await open(write("diff-limited", "diff", "llama-tiny.onnx", "gpt2.onnx"));
+  await limited.$eval("[data-size=seq]", (input) => { input.value = "2000"; input.dispatchEvent(new Event("input")); });
+  assert.match(await text(limited, ".hint.bad"), /1 to 1,024, since the model has a table/);
+  await close(limited);
   const check = await open(write("check-open", "check", "gpt2.onnx", "--max", "flops=9 GFLOP"));
   assert.match(await text(check, "h1.verdict"), /1 not proven$/);
   assert.deepStrictEqual(await check.$$eval("thead th", (list) => list.filter((title) => ["of the limit", "left"].includes(title.textContent)).length), 0);
