@@ -42,7 +42,7 @@ COLUMNS = ["zoo", "model", "size", "built", "quantity", "published", "convention
            "versions"]
 ZOOS = {
     # column, quantity, unit's exponent, decimals, convention
-    "timm": [("gmacs_fvcore", "macs", 9, 2, "fvcore"), ("macts_m_fvcore", "activations", 6, 2, "onnxflops")],
+    "timm": [("gmacs_fvcore", "macs", 9, 2, "fvcore"), ("macts_m_fvcore", "activations", 6, 2, "fvcore-activations")],
     "torchvision": [("gmacs_published", "macs", 9, 3, "onnxflops")],
     "pytorchcv": [("flops_over_2", "macs", 6, 2, "pytorchcv")],
     "pycls": [("flops", "macs", 0, 0, "pycls"), ("acts", "activations", 0, 0, "pycls"), ("params", "params", 0, 0, "pycls")],
@@ -337,7 +337,7 @@ def figures_of(model, quantity, convention, built):
         return int(zoo_rules.mmcv(report.to_dict())), "exact", int(ours), report.params
     if convention == "onnxflops":
         return int(ours), "exact", int(ours), report.params
-    tool = model.compare(convention).to_dict()["conventions"][0]
+    tool = model.compare(convention, **({"quantity": quantity} if quantity == "activations" else {})).to_dict()["conventions"][0]
     theirs = tool["headline"] and tool["headline"]["value"]
     if built.endswith("in training mode"):
         theirs += zoo_rules.training(model.count(by="node").to_dict())
