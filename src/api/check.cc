@@ -531,13 +531,12 @@ absl::Status RequireMeasuresUsed(absl::Span<const Budgets* const> budgets,
                                  const CheckOptions& run) {
   const auto has = [&](BudgetRule::Kind kind) {
     return absl::c_any_of(budgets, [&](const Budgets* one) {
-      return absl::c_any_of(one->rules,
-                            [&](const BudgetRule& rule) { return rule.kind == kind; });
+      return absl::c_any_of(one->rules, [&](const BudgetRule& rule) { return rule.kind == kind; });
     });
   };
   if (run.rate && !has(BudgetRule::Kind::kMfu)) {
-    return absl::InvalidArgumentError(WithSettings(
-        "{step-time} and its like are for rules of [mfu], and the budgets have none"));
+    return absl::InvalidArgumentError(
+        WithSettings("{step-time} and its like are for rules of [mfu], and the budgets have none"));
   }
   if (run.profile.ok() && !has(BudgetRule::Kind::kProfile)) {
     return absl::InvalidArgumentError(
