@@ -55,6 +55,7 @@ using report::TimeText;
 
 constexpr size_t kMaxJudgements = kMaxBudgets * kMaxBudgetSets;
 constexpr size_t kListedNames = 8;
+constexpr size_t kMaxActualText = 60;  // of a figure in a table
 
 std::string FigureText(absl::int128 value, const Quantity& q) {
   if (q.unit == Quantity::Unit::kSeconds) return TimeText(value, false);
@@ -438,9 +439,9 @@ class RuleJudge {
     const Known known = HeadKnown(m, *rule.quantity);
     if (rule.per == nullptr) {
       if (head.is_literal()) return KnownText(known, FigureText(head.literal(), *rule.quantity));
-      const std::string text = head.Shortened(kMaxShownName);
+      const std::string text = head.Shortened(kMaxActualText);
       // A text shorter than the most was not cut.
-      return KnownText(known, text.size() < kMaxShownName ? GroupedExpr(head) : text);
+      return KnownText(known, text.size() < kMaxActualText ? GroupedExpr(head) : text);
     }
     const Expr per = HeadOf(m, *rule.per).Substitute(at);
     if (!head.is_literal() || !per.is_literal()) return "depends on sizes";

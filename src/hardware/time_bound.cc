@@ -419,7 +419,7 @@ class CompulsoryTraffic {
     Expr read, written;
     for (FactId fact : call.inputs) read += WholeBytes(fact);
     for (FactId fact : call.outputs) written += WholeBytes(fact);
-    if (own.bytes_read == read) Read(node, call);
+    if (own.bytes_read == read && !IsEmpty(call)) Read(node, call);
     if (own.bytes_written != written) return;
     for (size_t j = 0; j < node.outputs.size() && j < call.outputs.size(); ++j) {
       if (node.outputs[j]) written_[*node.outputs[j]] = BytesOfFact(in_.fact(call.outputs[j]));
@@ -429,6 +429,15 @@ class CompulsoryTraffic {
   Expr WholeBytes(FactId id) const {
     const Fact& fact = in_.fact(id);
     return fact.is_tensor() ? BytesOf(fact).value_or(0) : Expr(0);
+  }
+
+  // True if what a node writes has no element, as a tower's tokens without an image: a run may leave
+  // it out.
+  bool IsEmpty(const Call& call) const {
+    return std::all_of(call.outputs.begin(), call.outputs.end(), [&](FactId id) {
+      const Fact& fact = in_.fact(id);
+      return fact.is_tensor() && fact.shape.ranked() && fact.shape.NumElements() == Expr(0);
+    });
   }
 
   // True if a node may skip elements of an input.

@@ -324,6 +324,8 @@ TEST(RooflineTest, WhatARunNeedNotRead) {
     const char* text;
     int64_t elements;
   } cases[] = {
+      {"weights of no rows",
+       "g (float[0,8] x, float[8,8] w) => (float[0,8] y) { y = MatMul(x, w) }", 0},
       {"a stride over the window",
        "g (float[1,1,9] x, float[1,1,1] w) => (float[1,1,3] y) { y = Conv<strides=[4]>(x, w) }",
        1 + 3},
