@@ -21,7 +21,8 @@ MambaShape ReadMamba(const Config& config) {
   s.hidden = config.Size("hidden_size", 768);
   s.state = config.Size("state_size", 16);
   s.kernel = config.Size("conv_kernel", 4);
-  s.inner = ReadInner(config, "expand", 2, s.hidden);
+  // Published files have both, and they agree.
+  s.inner = config.Size("intermediate_size", ReadInner(config, "expand", 2, s.hidden));
   s.in_bias = s.out_bias = config.Flag("use_bias", false);
   s.conv_bias = config.Flag("use_conv_bias", true);
   s.activation = ReadActivation(config, "hidden_act", "silu");
