@@ -431,8 +431,8 @@ class CompulsoryTraffic {
     return fact.is_tensor() ? BytesOf(fact).value_or(0) : Expr(0);
   }
 
-  // True if what a node writes has no element, as a tower's tokens without an image: a run may leave
-  // it out.
+  // True if what a node writes has no element, as a tower's tokens without an image: a run may
+  // leave it out.
   bool IsEmpty(const Call& call) const {
     return std::all_of(call.outputs.begin(), call.outputs.end(), [&](FactId id) {
       const Fact& fact = in_.fact(id);
