@@ -53,8 +53,8 @@ absl::Status WithBaseHint(const absl::Status& status);
 absl::StatusOr<Diff> DiffWithBase(const std::optional<ModelOrReport>& base,
                                   const ModelOrReport& head, const CountOptions& options);
 
-// Writes the constants that figures of a model rest on to standard error, for formats without a
-// place for them.
+// Writes the constants that figures of a model rest on to standard error, for output that is not
+// read as a table.
 void TellPositions(const ModelInfo& model);
 
 // A part of a model in millionths: "0.1%"; "" is 0.

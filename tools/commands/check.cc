@@ -435,7 +435,7 @@ absl::StatusOr<CheckReport> Verdicts(const CheckCall& call, const BudgetFiles& b
   }
   if (!call.files.one_file) {
     report.has_base = false;
-    report.head = {};
+    report.base = report.head = {};
     report.head.path = Plural(static_cast<int64_t>(report.models.size()), "model");
   }
   return report;
