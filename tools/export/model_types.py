@@ -2,10 +2,14 @@
 """Which types of transformers onnxflops.from_config() counts, and whether the count is what PyTorch executes.
 
   python3 tools/export/model_types.py tests/data/config/model_types.csv [--types NAME,..] [--seconds N] [--retry]
+  python3 tools/export/model_types.py tests/data/config/model_types.csv --sample 10 [--seed TEXT]
 
 needs: onnxflops, torch, onnxscript, transformers. Types that the table has are left out, unless --retry is given and they are not
 equal. Each type is a configuration of its class's defaults with two layers, in a process of its own that has 180 seconds of
 the processor. Widths stay, since nothing is allocated on the device meta. The order is that of a hash: part of a table is a fair sample.
+
+With --sample so many types of the table that are equal or explained, drawn by the seed, are made again and held to their rows; the table
+stays as it is, and the exit code is 1 if a figure differs.
 
 exported is "fixed" if the class is exported only with fixed sizes, once for each of two sizes, or if its export fixes one; the reason
 then says why.
@@ -31,6 +35,7 @@ COLUMNS = (
     "reason",
 )  # fmt: skip
 SECONDS = 180  # of the processor, for a type
+TOO_LONG = f"more than {SECONDS} s"
 MOST_SECONDS = 1800  # by the clock, on a machine that others use as well
 MOST_REAL_MACS = 1e12  # of a run on the CPU
 SIZES = (
@@ -400,8 +405,31 @@ def measure(kind):
     process.kill()
     process.join()
     if row["equal"] == "no" and not row["reason"]:
-        row["reason"] = f"more than {SECONDS} s"
+        row["reason"] = TOO_LONG
     return row
+
+
+def verdict_of(kept, made):
+    """Whether a type gives what its row has. Reasons are prose. A slow machine may not finish one, which is no other figure."""
+    if made["reason"] == TOO_LONG:
+        return "not finished"
+    return "same" if all(kept[column] == str(made[column]) for column in COLUMNS if column != "reason") else "OTHER"
+
+
+def hold(rows, number, seed):
+    """Measures a sample of the types again. Whether all give the figures of their rows."""
+    counted = [kind for kind in rows if rows[kind]["equal"] in ("yes", "explained")]
+    order = sorted(counted, key=lambda kind: hashlib.sha256(f"{seed} {kind}".encode()).digest())
+    good = True
+    for kind in order[:number]:
+        begin = time.monotonic()
+        row = measure(kind)
+        verdict = verdict_of(rows[kind], row)
+        print(f"{kind}: {row['macs_1']} and {row['macs_2']} MACs, {row['params']} parameters: {verdict} ({time.monotonic() - begin:.0f} s)", flush=True)
+        if verdict == "OTHER":
+            good = False
+            print(f"  kept: {rows[kind]}\n  made: {row}", flush=True)
+    return good
 
 
 def warm_up():
@@ -423,11 +451,15 @@ def main():
     parser.add_argument("--types", type=lambda text: text.split(","), default=[])
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no type after so many")
     parser.add_argument("--retry", action="store_true")
+    parser.add_argument("--sample", type=int, help="hold so many types to their rows")
+    parser.add_argument("--seed", default="", help="what --sample draws by")
     arguments = parser.parse_args()
     end = time.monotonic() + arguments.seconds
     os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1")
     warm_up()
     rows = read(arguments.table)
+    if arguments.sample:
+        raise SystemExit(0 if hold(rows, arguments.sample, arguments.seed) else 1)
     for kind in types_of(arguments.types):
         if kind in rows and not arguments.types and not (arguments.retry and rows[kind]["equal"] == "no"):
             continue
