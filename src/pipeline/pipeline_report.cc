@@ -24,6 +24,7 @@
 #include "src/render/json_writer.h"
 #include "src/render/known.h"
 #include "src/render/text_table.h"
+#include "src/report/device_columns.h"
 #include "src/report/json_parts.h"
 
 namespace onnxflops {
@@ -531,7 +532,10 @@ void AddCsvColumns(const PipelineReport& report, TextTable* table) {
   if (report.time) column(TimeQuantity().key);
   column("probability");
   column(kPipelineMemory.key);
-  if (report.time) column("answers_per_second");
+  if (report.time) {
+    column("answers_per_second");
+    report::AddDeviceColumns(table);
+  }
 }
 
 // A line per stage and one for all. `first` are cells before those of AddCsvColumns.
@@ -560,6 +564,7 @@ void AddCsvLines(const PipelineReport& report, const std::vector<std::string>& f
     if (report.time) {
       const std::optional<double> rate = stage == nullptr ? RateOf(report, at) : std::nullopt;
       fields.cells.push_back(rate ? fmt::format("{}", *rate) : "");
+      report::AddDeviceCells(report.device, report.dtype, &fields);
     }
     table->rows.push_back(std::move(fields));
   };

@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/render/format.h"
 #include "src/render/text_table.h"
+#include "src/report/device_columns.h"
 #include "src/report/figure_columns.h"
 #include "src/report/ranges.h"
 #include "src/report/reference_sizes.h"
@@ -26,7 +27,11 @@
 namespace onnxflops {
 namespace {
 
+using report::AddDeviceCells;
+using report::AddDeviceColumns;
 using report::CostQuantity;
+using report::DeviceName;
+using report::DtypeName;
 using report::FigureColumns;
 using report::Intensity;
 using report::Known;
@@ -213,7 +218,7 @@ std::string ToCsv(absl::Span<const Report> reports, const ViewOptions& options) 
   }
   AddColumns({options.by == GroupBy::kNode ? "status" : "lower_bound"}, &table);
   const bool has_times = HasTimes(figures);
-  if (has_times) AddColumns({"device", "dtype"}, &table);
+  if (has_times) AddDeviceColumns(&table);
   for (const Report& report : reports) {
     Lines lines(report, options, figures);
     if (options.by == GroupBy::kModule) AddModules(report, options, &lines);
@@ -222,9 +227,7 @@ std::string ToCsv(absl::Span<const Report> reports, const ViewOptions& options) 
     const size_t first = table.rows.size();
     lines.MoveTo(&table);
     for (size_t i = first; has_times && i < table.rows.size(); ++i) {
-      table.rows[i].cells.push_back(report.roofline ? report.roofline->device : "");
-      table.rows[i].cells.emplace_back(report.roofline ? PrecisionName(report.roofline->precision)
-                                                       : "");
+      AddDeviceCells(DeviceName(report), DtypeName(report), &table.rows[i]);
     }
   }
   return DrawCsv(table);

@@ -18,6 +18,7 @@
 #include "src/base/setting.h"
 #include "src/render/format.h"
 #include "src/render/known.h"
+#include "src/report/device_columns.h"
 #include "src/report/reference_sizes.h"
 #include "src/report/summary.h"
 
@@ -139,6 +140,8 @@ ModelRow MakeModelRow(const Report& report) {
   row.open = !values.sizes().empty();
   row.sizes = SizesText(report, values.sizes());
   row.positions = report.model.positions;
+  row.device = report::DeviceName(report);
+  row.dtype = report::DtypeName(report);
   return row;
 }
 
@@ -226,6 +229,10 @@ std::string ToCsv(absl::Span<const ModelRow> rows, const ViewOptions& options) {
   }
   for (size_t i : listed) table.columns.push_back({std::string(QuantityAt(i).key)});
   for (const char* title : {"nodes", "unknown", "lower_bound"}) table.columns.push_back({title});
+  const bool has_times = std::any_of(listed.begin(), listed.end(), [](size_t i) {
+    return QuantityAt(i).needs == Quantity::Needs::kDevice;
+  });
+  if (has_times) report::AddDeviceColumns(&table);
   for (const ModelRow& row : rows) {
     std::vector<std::string> cells = {row.path};
     for (size_t i : listed) {
@@ -236,6 +243,7 @@ std::string ToCsv(absl::Span<const ModelRow> rows, const ViewOptions& options) {
     cells.push_back(absl::StrCat(row.unknown));
     cells.emplace_back(row.lower_bound ? "true" : "false");
     table.rows.push_back({std::move(cells)});
+    if (has_times) report::AddDeviceCells(row.device, row.dtype, &table.rows.back());
   }
   return DrawCsv(table);
 }

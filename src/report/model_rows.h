@@ -38,6 +38,7 @@ struct ModelRow {
   bool open = false;  // the file leaves sizes open
   std::string sizes;  // "batch = 1, seq = 128": those given, and those that `shown` is at
   std::vector<std::string> positions;  // ModelInfo::positions
+  std::string device, dtype;           // of times; "" without
 };
 ModelRow MakeModelRow(const Report& report);
 

@@ -24,6 +24,7 @@
 #include "src/render/json_writer.h"
 #include "src/render/known.h"
 #include "src/render/text_table.h"
+#include "src/report/device_columns.h"
 #include "src/report/json_parts.h"
 
 namespace onnxflops {
@@ -598,6 +599,7 @@ std::string ToCsv(const ServingReport& report) {
     table.columns.emplace_back();
     table.columns.back().title = title;
   }
+  if (HasTime(report)) report::AddDeviceColumns(&table);
   for (const ServingColumn& column : report.columns) {
     TextTable::Row row;
     row.cells = {report.model.path, column.name, absl::StrCat(column.tokens),
@@ -619,6 +621,7 @@ std::string ToCsv(const ServingReport& report) {
       row.cells.push_back(FieldText(QuantityOf(&Amounts::time_bound), column.time->bound));
     }
     if (HasMemory(report)) add(MemoryOf(column));
+    if (HasTime(report)) report::AddDeviceCells(report.device, report.dtype, &row);
     table.rows.push_back(std::move(row));
   }
   return DrawCsv(table);
