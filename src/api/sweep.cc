@@ -73,15 +73,28 @@ bool IsInPackedRow(const Report& report, const std::string& name) {
                         [&](const auto& size) { return size.symbol == name; });
 }
 
+// The quantity of --sort, if it has one.
+const Quantity* SortOf(const std::optional<ViewOptions>& rows) {
+  return rows && rows->sort ? rows->sort->quantity : nullptr;
+}
+
+// Rows of a sweep hold FLOPs, MACs and the quantity of --sort, or what that is the sum of.
+bool RowsHold(const ViewOptions& rows, const Quantity& q) {
+  if (q.value == &Amounts::flops || q.value == &Amounts::macs) return true;
+  const Quantity* sort = SortOf(rows);
+  return sort != nullptr && !sort->AllParts([&](Expr Amounts::*part) { return part != q.value; });
+}
+
 // True if the report's formulas give the same amounts as the count at these sizes. They may differ:
 // integers of the model that overflow are in no formula, and some sizes are known only once others
-// are numbers. With `for_rows`, an amount that stays open is not a difference.
-bool FormulasGive(const Report& open, const Bindings& sizes, const Totals& counted, bool for_rows) {
+// are numbers. With `rows`, an amount that stays open is not a difference.
+bool FormulasGive(const Report& open, const Bindings& sizes, const Totals& counted,
+                  const std::optional<ViewOptions>& rows) {
+  const bool for_rows = rows.has_value();
   const absl::StatusOr<Totals> given = open.At(sizes);
   if (!given.ok()) return true;  // the sweep reports this error itself
   return std::all_of(std::begin(kQuantities), std::end(kQuantities), [&](const Quantity& q) {
-    // Rows hold only these two.
-    if (for_rows && q.value != &Amounts::flops && q.value != &Amounts::macs) return true;
+    if (for_rows && !RowsHold(*rows, q)) return true;
     const Expr &a = *given.*q.value, &b = counted.*q.value;
     if (a == b || a.is_literal() != b.is_literal()) return a == b || for_rows;
     if (for_rows || b.is_literal()) return !b.is_literal();
@@ -267,6 +280,11 @@ absl::StatusOr<SweepReport> CountSweep(const Model& model, const CountOptions& o
   const Sweeper sweeper(model, options, convention);
   // A formula does not know which sizes a model takes. A count does.
   ASSIGN_OR_RETURN(const Report largest, sweeper.CountAt(LargestOf(swept)));
+  if (const Quantity* sort = SortOf(rows); sort != nullptr && !largest.Has(*sort)) {
+    return absl::InvalidArgumentError(absl::StrCat(Setting("sort", Quoted(sort->key)),
+                                                   ": the convention ", largest.convention,
+                                                   " does not count it"));
+  }
   const auto of_samples = absl::c_find_if(
       swept, [&](const SweptSymbol& symbol) { return IsInPackedRow(largest, symbol.first); });
   absl::StatusOr<Report> open =
@@ -275,7 +293,7 @@ absl::StatusOr<SweepReport> CountSweep(const Model& model, const CountOptions& o
           : absl::FailedPreconditionError(absl::StrCat("each sample in the row has a size ",
                                                        Escaped(QuotedSymbol(of_samples->first))));
   absl::Status fault = open.status();
-  if (open.ok() && !FormulasGive(*open, LargestOf(swept), largest.totals, rows.has_value())) {
+  if (open.ok() && !FormulasGive(*open, LargestOf(swept), largest.totals, rows)) {
     fault = absl::FailedPreconditionError("a count at the largest sizes differs from them");
   } else if (open.ok()) {
     absl::StatusOr<SweepReport> sweep =

@@ -33,6 +33,7 @@
 #include "src/render/known.h"
 #include "src/render/numbered_name.h"
 #include "src/report/memory_report.h"
+#include "src/report/view.h"
 
 namespace onnxflops::diff {
 namespace {
@@ -507,7 +508,7 @@ TextTable ModuleTable(const Diff& diff, const DiffViewOptions& options) {
   }
   if (shown.closed > 0) {
     table.notes.push_back(
-        absl::StrCat(shown.closed, " closed", WithSettings(": {depth N} opens them")));
+        absl::StrCat(report::ClosedText(shown.closed), WithSettings(": {depth N} opens them")));
   }
   return table;
 }

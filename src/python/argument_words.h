@@ -14,8 +14,8 @@ namespace onnxflops::python {
 // A setting that only the program has is its bare name. What stands between backticks stays:
 // commands.
 std::string ArgumentWords(absl::string_view text);
-// The same of a text of a screen, without hints at options for screens: "5 closed: --depth N opens
-// them" becomes "5 closed".
+// The same of a text of a screen, without hints at options for screens: "submodules of 5 rows not
+// shown: --depth N opens them" becomes "submodules of 5 rows not shown".
 std::string ScreenWords(absl::string_view text);
 // A document with its texts in these words.
 Document InPython(Document document);

@@ -333,7 +333,7 @@ void DefineProfile(nb::module_& m) {
 
 void DefineSweep(nb::module_& m) {
   auto sweep = Define<SweepReport>(m, "Sweep", "A model at many sizes, counted once.");
-  DefineRows(&sweep, "A dict for each point: its sizes and totals.");
+  DefineRows(&sweep, "A dict for each point: the model, all sizes, and totals.");
   sweep.def_prop_ro(
       "points",
       [](const SweepReport& of) {

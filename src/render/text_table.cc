@@ -95,6 +95,14 @@ bool IsDecimal(absl::string_view text) {
   });
 }
 
+// True if the title cannot be a command at the beginning of a line: "seq".
+bool IsPlainTitle(absl::string_view title) {
+  return !title.empty() && !IsDigit(title[0]) &&
+         std::all_of(title.begin(), title.end(), [](char c) {
+           return absl::ascii_isalnum(static_cast<uint8_t>(c)) || c == '_';
+         });
+}
+
 // True if a spreadsheet would take the text for a formula. Excel also knows the full-width signs.
 bool IsFormula(absl::string_view text) {
   const size_t begin = std::min(text.find_first_not_of(" \""), text.size());
@@ -271,14 +279,15 @@ std::string DrawCsv(const TextTable& table) {
   for (size_t c = 0; c < table.columns.size(); ++c) {
     const TextTable::Column& column = table.columns[c];
     absl::StrAppend(&out, c > 0 ? "," : "",
-                    column.foreign ? CsvField(column.title, true) : column.title);
+                    column.foreign ? CsvField(column.title, c == 0 && !IsPlainTitle(column.title))
+                                   : column.title);
   }
   out += "\n";
   for (const TextTable::Row& row : table.rows) {
     for (size_t c = 0; c < row.cells.size(); ++c) {
       const std::string& cell = row.cells[c];
-      // The first cell is always quoted, even if a file is called 1000.
-      const bool bare = c > 0 && IsDecimal(cell);
+      // The first cell is quoted, even if a file is called 1000, unless it is a size of the sweep.
+      const bool bare = (c > 0 || table.columns[0].foreign) && IsDecimal(cell);
       absl::StrAppend(&out, c > 0 ? "," : "", bare ? cell : CsvField(cell, c == 0));
     }
     out += "\n";

@@ -47,9 +47,10 @@ std::string DrawStableText(TextTable table);
 // For GitHub. Figures are plain text, any other cell is a code span: see report::MarkdownCode.
 std::string DrawMarkdown(const TextTable& table);
 
-// RFC 4180, the titles first; the first field of each line is in quotes. Numbers are written
-// unchanged. Text that a spreadsheet would read as a formula gets an apostrophe, also after a
-// semicolon, which separates fields in many countries.
+// RFC 4180, the titles first. Text is in quotes where it needs them, and if a line begins with it,
+// since it could be a command to programs that read logs. Numbers are written unchanged. Text that
+// a spreadsheet would read as a formula gets an apostrophe, also after a semicolon, which separates
+// fields in many countries.
 std::string DrawCsv(const TextTable& table);
 
 }  // namespace onnxflops

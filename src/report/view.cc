@@ -40,7 +40,7 @@ void NoteOnRows(const ModuleView& view, const ViewOptions& options, TextTable* t
   if (options.top > 0 || options.depth >= 0 || !options.fold || options.stable) return;
   std::vector<std::string> parts;
   if (view.joined) parts.push_back(view.crowded ? "small rows joined" : "rows under 1 % joined");
-  if (view.closed > 0) parts.push_back(absl::StrCat(Plural(view.closed, "row"), " closed"));
+  if (view.closed > 0) parts.push_back(ClosedText(view.closed));
   if (parts.empty()) return;
   table->notes.push_back(absl::StrCat(absl::StrJoin(parts, ", "),
                                       WithSettings(": {depth N} opens them; costliest: {top 10}")));
@@ -286,6 +286,10 @@ TextTable NodeTable(const Report& report, const ViewOptions& options) {
 }
 
 }  // namespace
+
+std::string ClosedText(int64_t rows) {
+  return absl::StrCat("submodules of ", Plural(rows, "row"), " not shown");
+}
 
 TextTable MakeTable(const Report& report, const ViewOptions& options) {
   TextTable table;

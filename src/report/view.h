@@ -30,6 +30,9 @@ struct ModuleView {
 // The rows below a row add up to it, in everything that is shown.
 ModuleView ModuleRows(const Report& report, const ViewOptions& options);
 
+// "submodules of 5 rows not shown": of ModuleView::closed.
+std::string ClosedText(int64_t rows);
+
 // The table of a report, with a column that draws the share.
 TextTable MakeTable(const Report& report, const ViewOptions& options);
 

@@ -27,6 +27,7 @@
 #include "src/render/json_writer.h"
 #include "src/render/known.h"
 #include "src/render/text_table.h"
+#include "src/report/device_columns.h"
 #include "src/report/figure_columns.h"
 #include "src/report/json_parts.h"
 #include "src/report/view.h"
@@ -46,7 +47,6 @@ using report::KnownOf;
 using report::KnownText;
 using report::kOneLine;
 using report::LabelledLine;
-using report::LowerBound;
 using report::ModuleRow;
 using report::OperationsOf;
 using report::ShowExpr;
@@ -58,15 +58,27 @@ constexpr size_t kMaxFormula = 4 * kMaxCell;
 constexpr char kLongFormula[] = "(long)";
 constexpr int kMinBar = 10;
 
+// Of --sort; nullptr without, and for a share, which is in the order of FLOPs.
+const Quantity* SortedQuantity(const ViewOptions& options) {
+  return options.sort ? options.sort->quantity : nullptr;
+}
+
+// What rows and bars show.
+const Quantity& ShownQuantity(const SweepReport& sweep) {
+  if (sweep.sorted != nullptr) return *sweep.sorted;
+  return QuantityOf(sweep.report.has_flops() ? &Amounts::flops : &Amounts::macs);
+}
+
 std::vector<SweepRow> RowsOf(const Report& report, const ViewOptions& options) {
   std::vector<SweepRow> rows;
   if (options.by == GroupBy::kOp) {
     for (const OpRow& op : report.by_op) {
       const std::string label = OpLabel(op.domain, op.op);
-      rows.push_back({label, label, "", 0, 1, op.flops, op.macs, op.lower_bound});
+      rows.push_back({label, label, "", 0, 1, op.flops, op.macs, op.lower_bound, {}});
     }
     return rows;
   }
+  const Quantity* sorted = SortedQuantity(options);
   std::vector<std::string> parents;  // paths, by indent
   for (const ModuleRow& m : report::ModuleRows(report, options).rows) {
     parents.resize(static_cast<size_t>(m.indent));
@@ -75,7 +87,8 @@ std::vector<SweepRow> RowsOf(const Report& report, const ViewOptions& options) {
         m.indent == 0 ? "" : absl::StrCat(parent, parent.empty() ? "" : ".", m.label);
     parents.push_back(path);
     rows.push_back({m.label.empty() ? "(model)" : m.label, path, m.type, m.indent, m.repeated,
-                    m.flops, m.macs, m.lower_bound});
+                    m.flops, m.macs, m.lower_bound,
+                    sorted == nullptr ? Expr() : report.In(*sorted, m)});
   }
   return rows;
 }
@@ -116,7 +129,9 @@ struct CellStyle {
 
   std::string Text(const Quantity& q, const Expr& value, Known known) const {
     if (value.is_literal()) return KnownText(known, AmountText(q, value.literal(), exact));
-    const bool is_long = value.TextBytes(kMaxFormula) > kMaxFormula;
+    // A formula of a time is in units that nobody reads.
+    const bool is_long =
+        q.unit == Quantity::Unit::kSeconds || value.TextBytes(kMaxFormula) > kMaxFormula;
     const std::string text = is_long ? kLongFormula : ShowExpr(value, exact);
     return KnownText(known, text.size() > kMaxCell ? kLongFormula : text);
   }
@@ -164,8 +179,14 @@ void AddQuantities(const SweepReport& sweep, const CellStyle& style, TextTable* 
   table->rows.push_back(std::move(row));
 }
 
+// ShownQuantity of each row.
+const std::vector<Expr>& ShownOf(const SweepReport& sweep, const SweepPoint& point) {
+  if (sweep.sorted != nullptr) return point.sorted;
+  return sweep.report.has_flops() ? point.flops : point.macs;
+}
+
 void AddRows(const SweepReport& sweep, const CellStyle& style, TextTable* table) {
-  const bool has_flops = sweep.report.has_flops();
+  const Quantity& shown = ShownQuantity(sweep);
   for (size_t r = 0; r < sweep.rows.size(); ++r) {
     const SweepRow& from = sweep.rows[r];
     const std::string times = from.repeated > 1 ? absl::StrCat("  ", from.repeated, "x") : "";
@@ -173,9 +194,8 @@ void AddRows(const SweepReport& sweep, const CellStyle& style, TextTable* table)
     row.cells = {absl::StrCat(from.label, times)};
     row.indent = from.indent;
     for (const SweepPoint& point : sweep.points) {
-      const Expr& amount = (has_flops ? point.flops : point.macs)[r];
-      const Known known = from.lower_bound ? LowerBound(amount) : Known::kExact;
-      row.cells.push_back(style.Text(QuantityOf(&Amounts::flops), amount, known));
+      const Expr& amount = ShownOf(sweep, point)[r];
+      row.cells.push_back(style.Text(shown, amount, KnownOf(shown, amount, from.lower_bound)));
     }
     table->rows.push_back(std::move(row));
   }
@@ -237,11 +257,34 @@ TextTable PointTable(const SweepReport& sweep, const CellStyle& style) {
   return table;
 }
 
-// The sizes of a point.
+// Sizes that are the same at all points.
+Bindings FixedSizes(const SweepReport& sweep) {
+  Bindings fixed = sweep.report.bindings;
+  for (const std::string& name : sweep.symbols) fixed.erase(name);
+  return fixed;
+}
+
+void AddPointColumns(const SweepReport& sweep, TextTable* table) {
+  const auto add = [&](const std::string& name) {
+    table->columns.push_back({name, false, TextTable::Column::Narrow::kKeep, /*foreign=*/true});
+  };
+  table->columns.push_back({"model"});
+  for (const auto& [name, size] : FixedSizes(sweep)) add(name);
+  for (const std::string& name : sweep.symbols) add(name);
+}
+
+// The model, and the sizes of a point.
 std::vector<std::string> PointFields(const SweepReport& sweep, const SweepPoint& point) {
-  std::vector<std::string> fields;
+  std::vector<std::string> fields = {sweep.report.model.path};
+  for (const auto& [name, size] : FixedSizes(sweep)) fields.push_back(absl::StrCat(size));
   for (const std::string& name : sweep.symbols) fields.push_back(absl::StrCat(point.at.at(name)));
   return fields;
+}
+
+// Of the last row.
+void AddDevice(const SweepReport& sweep, TextTable* table) {
+  report::AddDeviceCells(report::DeviceName(sweep.report), report::DtypeName(sweep.report),
+                         &table->rows.back());
 }
 
 // A line per point: its sizes, then every quantity.
@@ -250,6 +293,8 @@ void AddPointLines(const SweepReport& sweep, TextTable* table) {
     if (sweep.report.Has(*q)) table->columns.push_back({std::string(q->key)});
   }
   table->columns.push_back({"lower_bound"});
+  const bool has_times = sweep.report.roofline.has_value();
+  if (has_times) report::AddDeviceColumns(table);
   for (const SweepPoint& point : sweep.points) {
     std::vector<std::string> fields = PointFields(sweep, point);
     for (const Quantity* q : AllQuantities()) {
@@ -260,29 +305,43 @@ void AddPointLines(const SweepReport& sweep, TextTable* table) {
     }
     fields.emplace_back(point.totals.lower_bound ? "true" : "false");
     table->rows.push_back({std::move(fields)});
+    if (has_times) AddDevice(sweep, table);
   }
 }
 
 // A line per point and row.
 void AddRowLines(const SweepReport& sweep, TextTable* table) {
-  const bool has_flops = sweep.report.has_flops(), has_macs = sweep.report.has_macs();
+  struct Amount {
+    const Quantity& quantity;
+    std::vector<Expr> SweepPoint::*of_rows;
+  };
+  std::vector<Amount> amounts;
+  const Quantity &flops = QuantityOf(&Amounts::flops), &macs = QuantityOf(&Amounts::macs);
+  if (sweep.report.has_flops()) amounts.push_back({flops, &SweepPoint::flops});
+  if (sweep.report.has_macs()) amounts.push_back({macs, &SweepPoint::macs});
+  const Quantity& shown = ShownQuantity(sweep);
+  if (&shown != &flops && &shown != &macs) amounts.push_back({shown, &SweepPoint::sorted});
+  const bool has_times = shown.needs == Quantity::Needs::kDevice;
   for (const char* title : {"row", "repeated"}) table->columns.push_back({title});
-  if (has_flops) table->columns.push_back({"flops"});
-  if (has_macs) table->columns.push_back({"macs"});
+  for (const Amount& amount : amounts) {
+    table->columns.push_back({std::string(amount.quantity.key)});
+  }
   table->columns.push_back({"lower_bound"});
+  if (has_times) report::AddDeviceColumns(table);
   for (const SweepPoint& point : sweep.points) {
     for (size_t r = 0; r < sweep.rows.size(); ++r) {
       const bool lower_bound = sweep.rows[r].lower_bound;
-      const auto field = [&](const Expr& amount) {
-        return KnownField(lower_bound ? LowerBound(amount) : Known::kExact, amount.ToString());
-      };
       std::vector<std::string> fields = PointFields(sweep, point);
       fields.push_back(sweep.rows[r].path);
       fields.push_back(absl::StrCat(sweep.rows[r].repeated));
-      if (has_flops) fields.push_back(field(point.flops[r]));
-      if (has_macs) fields.push_back(field(point.macs[r]));
+      for (const auto& [quantity, of_rows] : amounts) {
+        const Expr& amount = (point.*of_rows)[r];
+        fields.push_back(
+            KnownField(KnownOf(quantity, amount, lower_bound), FieldText(quantity, amount)));
+      }
       fields.emplace_back(lower_bound ? "true" : "false");
       table->rows.push_back({std::move(fields)});
+      if (has_times) AddDevice(sweep, table);
     }
   }
 }
@@ -290,16 +349,14 @@ void AddRowLines(const SweepReport& sweep, TextTable* table) {
 // Above the table: the model, the fixed sizes, and the meaning of the figures.
 std::vector<LabelledLine> HeadOf(const SweepReport& sweep) {
   std::vector<std::string> head = {sweep.report.model.path};
-  for (const auto& [name, size] : sweep.report.bindings) {
-    if (std::find(sweep.symbols.begin(), sweep.symbols.end(), name) != sweep.symbols.end())
-      continue;
+  for (const auto& [name, size] : FixedSizes(sweep)) {
     head.push_back(absl::StrCat(Escaped(name), " = ", size));
   }
   if (!sweep.report.raised.empty()) {
     head.emplace_back("sizes that depend on data at the upper bound");
   }
   if (sweep.report.tool) head.push_back(absl::StrCat("convention: ", sweep.report.convention));
-  if (!sweep.rows.empty()) head.emplace_back(sweep.report.has_flops() ? "FLOPs" : "MACs");
+  if (!sweep.rows.empty()) head.emplace_back(ShownQuantity(sweep).title);
   return {{"model", std::move(head)}};
 }
 
@@ -309,7 +366,10 @@ absl::StatusOr<SweepReport> MakeSweep(Report report, std::vector<std::string> sy
                                       absl::Span<const Bindings> points,
                                       const std::optional<ViewOptions>& rows) {
   SweepReport sweep;
-  if (rows) sweep.rows = RowsOf(report, *rows);
+  if (rows) {
+    sweep.sorted = SortedQuantity(*rows);
+    sweep.rows = RowsOf(report, *rows);
+  }
   for (const Bindings& at : points) {
     SweepPoint point;
     point.at = at;
@@ -317,6 +377,9 @@ absl::StatusOr<SweepReport> MakeSweep(Report report, std::vector<std::string> sy
     ASSIGN_OR_RETURN(const Bindings sizes, ResolveSymbols(at, report.symbols));
     ASSIGN_OR_RETURN(point.flops, ValuesAt(sweep.rows, &SweepRow::flops, sizes));
     ASSIGN_OR_RETURN(point.macs, ValuesAt(sweep.rows, &SweepRow::macs, sizes));
+    if (sweep.sorted != nullptr) {
+      ASSIGN_OR_RETURN(point.sorted, ValuesAt(sweep.rows, &SweepRow::sorted, sizes));
+    }
     sweep.points.push_back(std::move(point));
   }
   sweep.report = std::move(report);
@@ -341,9 +404,7 @@ std::string ToTable(const SweepReport& sweep, const ViewOptions& options, const 
 
 std::string ToCsv(const SweepReport& sweep) {
   TextTable table;
-  for (const std::string& name : sweep.symbols) {
-    table.columns.push_back({name, false, TextTable::Column::Narrow::kKeep, /*foreign=*/true});
-  }
+  AddPointColumns(sweep, &table);
   if (sweep.rows.empty()) {
     AddPointLines(sweep, &table);
   } else {
@@ -425,13 +486,13 @@ std::string ToJson(const SweepReport& sweep) {
 }
 
 absl::StatusOr<std::string> DrawPlot(const SweepReport& sweep, const TableStyle& style) {
-  const bool has_flops = sweep.report.has_flops();
+  const Quantity& shown = ShownQuantity(sweep);
   std::vector<std::string> labels, figures;
   std::vector<absl::int128> values;
   int label_width = 0;
   int figure_width = 0;
   for (const SweepPoint& point : sweep.points) {
-    const Expr& amount = has_flops ? point.totals.flops : point.totals.macs;
+    const Expr amount = sweep.report.In(shown, point.totals);
     if (!amount.is_literal()) {
       return absl::FailedPreconditionError(
           absl::StrCat(Escaped(sweep.report.model.path),
@@ -439,8 +500,8 @@ absl::StatusOr<std::string> DrawPlot(const SweepReport& sweep, const TableStyle&
                        Escaped(amount.ToString()), WithSettings("; give them with {dim NAME=N}")));
     }
     values.push_back(amount.literal());
-    const Known known = point.totals.lower_bound ? LowerBound(amount) : Known::kExact;
-    figures.push_back(KnownText(known, ShowExpr(amount, false)));
+    figures.push_back(KnownText(KnownOf(shown, amount, point.totals.lower_bound),
+                                AmountText(shown, amount.literal(), false)));
     labels.push_back(WithoutEnd(PointTitle(sweep, point), kMaxPlotLabel));
     label_width = std::max(label_width, DisplayWidth(labels.back()));
     figure_width = std::max(figure_width, DisplayWidth(figures.back()));
@@ -448,7 +509,7 @@ absl::StatusOr<std::string> DrawPlot(const SweepReport& sweep, const TableStyle&
   const auto most = static_cast<double>(*std::max_element(values.begin(), values.end()));
   const int room =
       std::max(kMinBar, style.line_width() - 2 - label_width - figure_width - 2 * kColumnGap);
-  std::string out = absl::StrCat("\n  ", has_flops ? "FLOPs" : "MACs", " at ",
+  std::string out = absl::StrCat("\n  ", shown.title, " at ",
                                  Printable(absl::StrJoin(sweep.symbols, ", ")), "\n");
   for (size_t i = 0; i < values.size(); ++i) {
     // A value above 0 gets at least one sign.

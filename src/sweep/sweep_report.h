@@ -26,12 +26,13 @@ struct SweepRow {
   int64_t repeated = 1;  // modules in the row
   Expr flops, macs;      // as far as the report has them
   bool lower_bound = false;
+  Expr sorted;  // SweepReport::sorted
 };
 
 struct SweepPoint {
   Bindings at;  // the swept symbols
   Totals totals;
-  std::vector<Expr> flops, macs;  // of each row
+  std::vector<Expr> flops, macs, sorted;  // of each row
 };
 
 struct SweepReport {
@@ -39,10 +40,11 @@ struct SweepReport {
   std::vector<std::string> symbols;  // that are swept, in the order of the call
   std::vector<SweepRow> rows;        // with GroupBy::kModule or kOp
   std::vector<SweepPoint> points;
+  const Quantity* sorted = nullptr;  // of --sort, shown instead of FLOPs; nullptr: FLOPs, else MACs
 };
 
 // Every total of `report` at every point, and every module or operator if `by` asks for them.
-// Errors: those of Report::At.
+// Errors: those of Report::At. REQUIRES: `report` has the quantity of ViewOptions::sort.
 absl::StatusOr<SweepReport> MakeSweep(Report report, std::vector<std::string> symbols,
                                       absl::Span<const Bindings> points,
                                       const std::optional<ViewOptions>& rows);
@@ -54,7 +56,7 @@ std::string ToTable(const SweepReport& sweep, const ViewOptions& options,
                     const TableStyle& style = {});
 // A page that needs nothing else: the cost against the sizes.
 std::string ToHtml(const SweepReport& sweep);
-// A line per point, or per point and row, with exact digits.
+// A line per point, or per point and row, with exact digits. The model and all sizes come first.
 std::string ToCsv(const SweepReport& sweep);
 // JSON: "onnxflops.sweep/1" (tools/schema/sweep.v1.schema.json).
 std::string ToJson(const SweepReport& sweep);

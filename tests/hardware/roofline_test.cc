@@ -229,6 +229,7 @@ TEST(RooflineTest, TheTimeOfARunIsTheSameInEveryFormat) {
            ToCsv(absl::MakeConstSpan(rows))}) {
     EXPECT_THAT(text, HasSubstr(seconds));
   }
+  EXPECT_THAT(ToCsv(absl::MakeConstSpan(rows)), HasSubstr(",lower_bound,device,dtype\n"));
   ViewOptions by_time;
   by_time.sort = FindFigure("time_bound_seconds").value();
   EXPECT_THAT(ToModelExplorer(report, by_time), HasSubstr("0.000000000128"));

@@ -254,7 +254,7 @@ def test_texts_of_the_library_are_in_words_of_python():
     ("text", "wanted"),
     [
         ("(rows under 1 % joined: --depth N opens them; costliest: --top 10)", "(rows under 1 % joined)"),
-        ("5 closed: --depth N opens them", "5 closed"),
+        ("submodules of 5 rows not shown: --depth N opens them", "submodules of 5 rows not shown"),
         ("batch = 1 (assumed; --dim sets sizes)", "batch = 1 (assumed; dim={...} sets sizes)"),
         ("--at-batch 8 counts at another batch; --at-batch batch opens it", "at_batch=8 counts at another batch; at_batch='batch' opens it"),
         ("or --at-image HEIGHTxWIDTH counts at another size", "or at_image='HEIGHTxWIDTH' counts at another size"),

@@ -757,6 +757,8 @@ def test_rows_of_results(gpt2):
     with pytest.raises(onnxflops.InvalidError, match="it should be module or op or node"):
         diff.rows("modul")
     sweep = gpt2.sweep(batch=[1, 8], seq=16)
+    assert list(sweep.rows()[0])[:4] == ["model", "seq", "batch", "flops"]
+    assert {(row["model"], row["seq"]) for row in sweep.rows()} == {(gpt2.path, 16)}
     assert [(row["batch"], row["flops"]) for row in sweep.rows()] == [(at["batch"], totals.flops) for at, totals in sweep.points]
     folder = ROOT / "tests/data/profile"
     profile = onnxflops.profile(folder / "control.onnx", folder / "control.profile.json", warmup=1)

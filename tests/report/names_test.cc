@@ -145,6 +145,25 @@ TEST(EscapeTest, Spreadsheets) {
   }
 }
 
+// A title is in quotes if it needs them, or could be a command at the beginning of a line.
+TEST(EscapeTest, TitlesOfCsv) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"seq", "seq,seq"},
+      {"batch_2", "batch_2,batch_2"},
+      {"/merge", "\"/merge\",/merge"},
+      {"GH-1", "\"GH-1\",GH-1"},
+      {"2x", "\"2x\",2x"},
+      {"a,b", "\"a,b\",\"a,b\""},
+      {"=1", "\"'=1\",\"'=1\""},
+  };
+  for (const auto& [title, line] : cases) {
+    TextTable table;
+    table.columns.resize(2, {title, false, TextTable::Column::Narrow::kKeep, /*foreign=*/true});
+    table.rows.push_back({{"8", "16"}});
+    EXPECT_EQ(DrawCsv(table), absl::StrCat(line, "\n8,16\n"));
+  }
+}
+
 TEST(EscapeTest, LinesBeginWithSomethingOfOurs) {
   for (const char* name : {"/merge", "+++", "---", "bors r+", "#1", "GH-1", "retest"}) {
     ModelMaker make;

@@ -12,6 +12,7 @@
 #include "src/render/format.h"
 #include "src/report/summary.h"
 #include "src/report/writers.h"
+#include "src/settings/value.h"
 #include "src/sweep/sweep_report.h"
 #include "tools/cli/output.h"
 #include "tools/cli/render.h"
@@ -98,6 +99,9 @@ absl::StatusOr<ExitCode> RunSweep(const CountCall& args, const CountOptions& opt
   if (view.by == GroupBy::kOp && (view.top > 0 || view.sort)) {
     return absl::InvalidArgumentError(
         "--top and --sort: a sweep by op has a row for every operator, in the order of names");
+  }
+  if (view.sort && view.sort->quantity == nullptr && view.sort->kind != Figure::Kind::kShare) {
+    return settings::BadValue("sort", args.view.sort, "a sweep shows a quantity of each row");
   }
   if (args.view.plot && format != Format::kTable) {
     return absl::InvalidArgumentError("--plot draws below a table; leave out --format");

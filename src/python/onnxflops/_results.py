@@ -80,8 +80,9 @@ def _terms(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _points(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    fixed = {name: size for name, size in document["bindings"].items() if name not in document["symbols"]}
     for point in document["points"]:
-        yield {**point["sizes"], **_row(point["totals"])}
+        yield {"model": document["model"]["path"], **fixed, **point["sizes"], **_row(point["totals"])}
 
 
 def _changes(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
