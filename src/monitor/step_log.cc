@@ -20,6 +20,7 @@
 #include <numeric>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/numeric/int128.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
@@ -35,6 +36,7 @@
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/base/status_macros.h"
 #include "src/hardware/utilisation.h"
 #include "src/render/format.h"
 
@@ -681,6 +683,27 @@ std::string JsonOfPython(absl::string_view line) {
                                     {": -inf", ": -Infinity"}});
 }
 
+// The list of records in a document on one line: the objects of a list, which is all of it or one
+// of its values. nullopt for any other line.
+std::optional<nlohmann::json> RecordsIn(absl::string_view line) {
+  const auto is_records = [](const nlohmann::json& list) {
+    return list.is_array() && !list.empty() &&
+           absl::c_all_of(list, [](const auto& item) { return item.is_object() && !item.empty(); });
+  };
+  const size_t list = line.find('[');
+  if (list == absl::string_view::npos || line.find('{', list) == absl::string_view::npos) {
+    return std::nullopt;  // most lines
+  }
+  absl::StatusOr<nlohmann::json> json = ParseJson(WithoutNan(line), {});
+  if (!json.ok()) return std::nullopt;
+  if (is_records(*json)) return *std::move(json);
+  if (!json->is_object()) return std::nullopt;
+  for (nlohmann::json& value : *json) {
+    if (is_records(value)) return std::move(value);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 }  // namespace monitor
 
@@ -736,11 +759,15 @@ absl::StatusOr<StepRecord> StepLog::RecordOfJson(absl::string_view text) {
   if (!parsed.ok()) return monitor::InThisLine(parsed.status(), "line 1, ");
   const nlohmann::json& json = *parsed;
   if (!json.is_object()) return absl::InvalidArgumentError("is no object of JSON");
+  return RecordOfObject(json, absl::StrContains(text, '\n') ? "" : text);
+}
+
+StepRecord StepLog::RecordOfObject(const nlohmann::json& object, absl::string_view line) {
   std::vector<LogField> fields;
-  for (const auto& [name, value] : json.items()) {
+  for (const auto& [name, value] : object.items()) {
     fields.push_back(monitor::FieldOf(name, value));
     fields.back().json = &value;
-    if (!absl::StrContains(text, '\n')) fields.back().line = text;
+    fields.back().line = line;
   }
   return RecordOf(fields);
 }
@@ -820,6 +847,20 @@ absl::StatusOr<std::optional<StepRecord>> StepLog::Read(absl::string_view line) 
     if (!cells[i].empty()) fields.push_back(monitor::FieldOfCell(titles_[i], cells[i], &lists));
   }
   return std::optional(RecordOf(fields));
+}
+
+absl::StatusOr<std::vector<StepRecord>> StepLog::ReadAll(absl::string_view line) {
+  std::vector<StepRecord> records;
+  if (depth_ == 0 && line.size() <= kMaxLogLine) {
+    const std::optional<nlohmann::json> list = monitor::RecordsIn(line);
+    for (size_t i = 0; list && i < list->size(); ++i) {
+      records.push_back(RecordOfObject((*list)[i], ""));
+    }
+    if (list) return records;
+  }
+  ASSIGN_OR_RETURN(std::optional<StepRecord> record, Read(line));
+  if (record) records.push_back(*std::move(record));
+  return records;
 }
 
 }  // namespace onnxflops

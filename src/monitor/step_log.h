@@ -12,13 +12,14 @@
 // names that other programs' logs use.
 //
 // Lines of text as Megatron and nanoGPT print them are read, too, as are Python's dicts, which
-// Hugging Face prints, and JSON over several lines, as in trainer_state.json: an object of a list
-// is a line.
+// Hugging Face prints, and whole documents of JSON, as trainer_state.json, on one line or over
+// several: an object of a list is a line.
 #ifndef ONNXFLOPS_SRC_MONITOR_STEP_LOG_H_
 #define ONNXFLOPS_SRC_MONITOR_STEP_LOG_H_
 
 #include <array>
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -81,6 +82,9 @@ class StepLog {
   // that is neither JSON nor CSV.
   absl::StatusOr<std::optional<StepRecord>> Read(absl::string_view line);
 
+  // The same, and also a document of JSON on one line, which has many records.
+  absl::StatusOr<std::vector<StepRecord>> ReadAll(absl::string_view line);
+
   // Fields that were read so far, and as what: "step_time" -> "step_seconds".
   const absl::btree_map<std::string, std::string>& read() const { return read_; }
   // Some of the others.
@@ -89,6 +93,8 @@ class StepLog {
  private:
   StepRecord RecordOf(const std::vector<LogField>& fields);
   absl::StatusOr<StepRecord> RecordOfJson(absl::string_view text);
+  // `line`: the text of an object that is a line.
+  StepRecord RecordOfObject(const nlohmann::json& object, absl::string_view line);
   // One line of a multi-line document; nullopt unless an object ends here.
   absl::StatusOr<std::optional<StepRecord>> ReadDocument(absl::string_view line);
 

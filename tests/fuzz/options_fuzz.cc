@@ -302,15 +302,17 @@ absl::Status ParseLog(uint8_t choice, absl::string_view text) {
   Monitor monitor(work, {.every = 1 + choice % 4, .devices = 2, .peak = 5});
   StepLog log;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
-    const absl::StatusOr<std::optional<StepRecord>> record = log.Read(line);
-    if (!record.ok()) RequireOneLine(record.status(), "");
-    if (!record.ok() || !*record) continue;
-    std::vector<std::string> problems;
-    const std::optional<MonitorPoint> point = monitor.Take(**record, &problems).value();
-    for (const std::string& problem : problems) {
-      RequireOneLine(absl::InvalidArgumentError(problem), "");
+    const absl::StatusOr<std::vector<StepRecord>> records = log.ReadAll(line);
+    if (!records.ok()) RequireOneLine(records.status(), "");
+    if (!records.ok()) continue;
+    for (const StepRecord& record : *records) {
+      std::vector<std::string> problems;
+      const std::optional<MonitorPoint> point = monitor.Take(record, &problems).value();
+      for (const std::string& problem : problems) {
+        RequireOneLine(absl::InvalidArgumentError(problem), "");
+      }
+      if (point) RequirePoint(*point, monitor.totals());
     }
-    if (point) RequirePoint(*point, monitor.totals());
   }
   std::vector<std::string> left;
   const std::optional<MonitorPoint> rest = monitor.Finish(&left);

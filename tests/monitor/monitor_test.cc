@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/substitute.h"
@@ -56,9 +57,10 @@ std::string Watch(absl::string_view log, int64_t every = 1) {
     }
   };
   for (const absl::string_view line : absl::StrSplit(log, '\n')) {
-    const absl::StatusOr<std::optional<StepRecord>> record = steps.Read(line);
-    if (!record.ok()) absl::StrAppend(&out, record.status().message(), ";");
-    if (record.ok() && *record) take(totals.Take({0, **record}));
+    const absl::StatusOr<std::vector<StepRecord>> records = steps.ReadAll(line);
+    if (!records.ok()) absl::StrAppend(&out, records.status().message(), ";");
+    if (!records.ok()) continue;
+    for (const StepRecord& record : *records) take(totals.Take({0, record}));
   }
   take(totals.Finish());
   std::vector<std::string> problems;
@@ -743,11 +745,13 @@ TEST(MonitorTest, TrainersOfHuggingFace) {
   "train_batch_size": 2
 })";
   EXPECT_EQ(Watch(kState), absl::StrCat(kNoTime, "100 8 0;"));
+  EXPECT_EQ(Watch(absl::StrReplaceAll(kState, {{"\n", ""}})), absl::StrCat(kNoTime, "100 8 0;"));
   // A log with times of its own needs no mean.
   EXPECT_EQ(Watch("{'step': 1, 'step_time': 2, 'batch': 1, 'seq': 1}\n"
                   "{'step': 1, 'train_runtime': 9, 'train_steps_per_second': 4}"),
             "1 0.5 0;");
   EXPECT_EQ(Watch("[\n{\"step\": 1, \"step_time\": 2, \"batch\": 1, \"seq\": 1},\n]"), "1 0.5 0;");
+  EXPECT_EQ(Watch("[{\"step\": 1, \"step_time\": 2, \"batch\": 1, \"seq\": 1}]"), "1 0.5 0;");
 }
 
 // The lines of nanoGPT's train.py, and of Megatron's training_log, where --dim gives the rest.

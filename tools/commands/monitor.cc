@@ -393,12 +393,14 @@ class Follower {
     while (true) {
       ASSIGN_OR_RETURN(const std::optional<std::string> line, log->Next(kMaxLogLine));
       if (!line) break;
-      absl::StatusOr<std::optional<StepRecord>> record = steps_.Read(*line);
-      if (!record.ok()) {
-        complaints_.Add(log->line(), std::string(record.status().message()));
-      } else if (*record) {
-        (*record)->line = log->line();
-        RETURN_IF_ERROR(TakeAll(totals_.Take({log->line(), **std::move(record)})));
+      absl::StatusOr<std::vector<StepRecord>> records = steps_.ReadAll(*line);
+      if (!records.ok()) {
+        complaints_.Add(log->line(), std::string(records.status().message()));
+        continue;
+      }
+      for (StepRecord& record : *records) {
+        record.line = log->line();
+        RETURN_IF_ERROR(TakeAll(totals_.Take({log->line(), std::move(record)})));
       }
     }
     RETURN_IF_ERROR(TakeAll(totals_.Finish()));
