@@ -121,7 +121,7 @@ absl::StatusOr<FitReport> FindFit(const Analysis& analysis, const CountOptions& 
   std::vector<Expr> sums = memory.peak.sums;
   if (sums.empty()) return PeakIsOpen();
   for (Expr& sum : sums) sum += memory.param_bytes;
-  ASSIGN_OR_RETURN(FitRow inference, FitInto(fit, "inference", sums));
+  ASSIGN_OR_RETURN(FitRow inference, FitInto(fit, kFitInference, sums));
   if (memory.step.sums.empty()) return PeakIsOpen();
   ASSIGN_OR_RETURN(FitRow training, FitInto(fit, "training", memory.step.sums));
   inference.at_most = memory.unknown_sizes > 0;

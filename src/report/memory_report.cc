@@ -203,20 +203,29 @@ LabelledLine CacheLine(const CacheReport& cache, const ByteTexts& texts, bool ex
   return line;
 }
 
+// Training makes no cache. With few trained parameters, as of LoRA, more may fit than in inference.
+bool LessFitsForCache(const MemoryReport& memory, const FitRow& row) {
+  if (!memory.cache || row.name != kFitInference || !row.largest) return false;
+  return std::any_of(memory.fit->rows.begin(), memory.fit->rows.end(), [&](const FitRow& other) {
+    return !other.largest || *other.largest > *row.largest;
+  });
+}
+
 LabelledLine FitLine(const MemoryReport& memory) {
   const FitReport& fit = *memory.fit;
   LabelledLine line = {"fit", {absl::StrCat("into ", WithByteUnit(GroupedDigits(fit.bytes)))}};
   for (const FitRow& row : fit.rows) {
-    line.texts.push_back(
-        absl::StrCat(row.name == kFitEntropy ? "with loss cross_entropy" : row.name, ": ",
-                     row.at_most   ? "at most "
-                     : row.guessed ? "about "
-                                   : "",
-                     fit.symbol,
-                     !row.largest        ? " of any size"
-                     : *row.largest == 0 ? " = 1 is too large"
-                                         : absl::StrCat(" = ", GroupedDigits(*row.largest)),
-                     row.of_model ? ", as much as the model takes" : ""));
+    line.texts.push_back(absl::StrCat(
+        row.name == kFitEntropy ? "with loss cross_entropy" : row.name, ": ",
+        row.at_most   ? "at most "
+        : row.guessed ? "about "
+                      : "",
+        fit.symbol,
+        !row.largest        ? " of any size"
+        : *row.largest == 0 ? " = 1 is too large"
+                            : absl::StrCat(" = ", GroupedDigits(*row.largest)),
+        row.of_model ? ", as much as the model takes" : "",
+        LessFitsForCache(memory, row) ? ", with the KV cache, which training does not make" : ""));
   }
   return line;
 }

@@ -63,6 +63,7 @@ struct CacheReport {
 };
 
 // --fit.
+inline constexpr char kFitInference[] = "inference";
 inline constexpr char kFitEntropy[] = "training_cross_entropy";
 struct FitRow {
   std::string name;                // "inference", "training", "training_cross_entropy"
