@@ -111,16 +111,17 @@ absl::StatusOr<TableStyle> OutputArguments::Style() const {
 absl::Status RequireFormat(const OutputArguments& args, Format format, absl::string_view what,
                            absl::Span<const Format> but) {
   if (std::find(but.begin(), but.end(), format) == but.end()) return absl::OkStatus();
-  std::vector<std::string> written, not_written;
+  std::vector<std::string> written;
   for (const FormatRow& row : Rows()) {
-    if (std::find(args.formats.begin(), args.formats.end(), row.name) == args.formats.end()) {
-      continue;
-    }
+    const bool known =
+        std::find(args.formats.begin(), args.formats.end(), row.name) != args.formats.end();
     const bool has = std::find(but.begin(), but.end(), row.format) == but.end();
-    (has ? written : not_written).emplace_back(row.name);
+    if (known && has) written.emplace_back(row.name);
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat(what, " written as ", OneOf(written), ", not as ", OneOf(not_written)));
+  const bool by_file = args.format.empty();
+  return BadValue(
+      by_file ? "o" : "format", by_file ? args.file : args.format,
+      absl::StrCat(what, " written as ", OneOf(written), ", not as ", RowOf(format).name));
 }
 
 absl::StatusOr<Format> OutputArguments::ParseFormat() const {

@@ -59,7 +59,7 @@ absl::StatusOr<ExitCode> RunMemorySweep(const CountCall& args, const CountOption
         "and --convention");
   }
   RETURN_IF_ERROR(
-      RequireFormat(args.output, format, "--memory over several sizes is", {Format::kHtml}));
+      RequireFormat(args.output, format, "memory at several sizes is", {Format::kHtml}));
   ASSIGN_OR_RETURN(const Model model, LoadFor(path, options));
   std::string objection;
   ASSIGN_OR_RETURN(const std::string text,
@@ -145,7 +145,8 @@ absl::StatusOr<ExitCode> RunServing(const CountCall& args, const CountOptions& o
     return absl::InvalidArgumentError(absl::StrCat(
         kSteps, "show whole steps: leave out --by, --depth, --top, --sort and --columns"));
   }
-  RETURN_IF_ERROR(RequireFormat(args.output, format, "a step of a server is",
+  RETURN_IF_ERROR(RequireFormat(args.output, format,
+                                "steps of --prefill, --decode and --requests are",
                                 {Format::kText, Format::kJsonLines, Format::kHtml}));
   const std::string& path = models.files[0].path;
   ASSIGN_OR_RETURN(const Model model, LoadFor(path, options));
