@@ -18,13 +18,15 @@ function changeText(before, after, sameSizes) {
 }
 
 // The lowest and highest figure of a chart's axis, with margins. A budget far above stays outside.
+// The axis begins at 0 unless the figures are close together: then small changes would be no height.
 function rangeOf(values, limits) {
   let low = Math.min(...values), high = Math.max(...values);
   const near = limits.filter((limit) => limit <= high * 3 && limit * 3 >= low);
   low = Math.min(low, ...near);
   high = Math.max(high, ...near);
   const room = Math.max((high - low) * 0.12, high * 0.01, 1);
-  return { low: low >= 0 ? Math.max(0, low - room) : low - room, high: high + room, near };
+  const isWide = low >= 0 && low <= high / 2;
+  return { low: isWide ? 0 : low >= 0 ? Math.max(0, low - room) : low - room, high: high + room, near };
 }
 
 // The pieces of each line: figures with equal sizes and standing, [{place, end, value, point}, ...].
@@ -95,6 +97,7 @@ function historyChart(series, quantity, width) {
   }
   svg.append(s("line", { class: "grid", x1: left, x2: chart.right, y1: chart.bottom, y2: chart.bottom }),
              s("text", { class: "tick", x: left, y: height - 8, text: dayOf(series.first.date) }));
+  if (low !== 0) svg.append(s("text", { class: "tick", x: (left + chart.right) / 2, y: height - 8, "text-anchor": "middle", text: "axis not from 0" }));
   budgetLines(chart, quantity.limits, near, axis);
   const changes = [];
   let before = null;
