@@ -147,6 +147,7 @@ absl::int128 FactorOf(absl::string_view unit, const Quantity& quantity) {
     if (!absl::ConsumePrefix(&rest, prefix.text)) continue;
     if (absl::EndsWith(prefix.text, "i") && !bytes) continue;
     const std::string own = UnitOf(quantity);
+    if (own == "BOP" && (rest == "op" || rest == "ops")) return prefix.factor;  // as 1.0.0 wrote it
     if (rest.empty() || rest == own || (!bytes && !own.empty() && rest == own + "s")) {
       return prefix.factor;
     }

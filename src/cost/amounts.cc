@@ -92,7 +92,7 @@ const char* UnitOf(const Quantity& quantity) {
     case Quantity::Unit::kMacs:
       return "MAC";
     case Quantity::Unit::kOps:
-      return "op";
+      return quantity.value == &Amounts::bops ? "BOP" : "op";
     case Quantity::Unit::kElements:
       return "";
     case Quantity::Unit::kBytes:

@@ -169,7 +169,7 @@ inline constexpr const Quantity* kDerivedQuantities[] = {&kBytesMoved, &kBackwar
 absl::Span<const Quantity* const> AllQuantities();
 const Quantity* FindQuantity(absl::string_view key);
 
-// "FLOP", "MAC", "op", "", "B", "s".
+// "FLOP", "MAC", "op", "BOP", "", "B", "s".
 const char* UnitOf(const Quantity& quantity);
 
 // ---- amounts as JSON and CSV have them, in the unit of the quantity, with every digit

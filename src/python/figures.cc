@@ -275,7 +275,7 @@ void DefineFigures(nb::module_& m) {
       "title", [](const PyFigure& f) { return ToStr(f.quantity->title); }, "For people.");
   figure.def_prop_ro(
       "unit", [](const PyFigure& f) { return ToStr(UnitOf(*f.quantity)); },
-      "FLOP, MAC, op, B, s, or nothing for elements: as in a budget.");
+      "FLOP, MAC, op, BOP, B, s, or nothing for elements: as in a budget.");
   figure.def_prop_ro(
       "value",
       [](const PyFigure& f) {

@@ -125,7 +125,8 @@ std::string CsvField(absl::string_view raw, bool quoted) {
 
 // "G", "MB", "GMAC", "%", "us".
 bool IsUnit(absl::string_view text) {
-  constexpr absl::string_view kUnits[] = {"B", "FLOP", "MAC", "op", "%", "s", "ms", "us", "ns"};
+  constexpr absl::string_view kUnits[] = {"B", "FLOP", "MAC", "op", "BOP",
+                                          "%", "s",    "ms",  "us", "ns"};
   if (!text.empty() && absl::StrContains("kMGTPE", text.substr(0, 1))) {
     text.remove_prefix(1);
     if (text.empty()) return true;

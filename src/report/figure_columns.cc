@@ -60,17 +60,17 @@ std::string FigureKeys() {
   });
 }
 
-absl::StatusOr<Figure> FindFigure(absl::string_view key) {
+absl::StatusOr<Figure> FindFigure(absl::string_view key, absl::string_view other) {
   if (key == "macts") key = "activation_count";  // as timm and pycls call it
   std::vector<std::string> known;
   for (const Figure& figure : AllFigures()) {
     if (figure.key() == key) return figure;
     known.emplace_back(figure.key());
   }
-  const std::string similar = DidYouMean(key, known);
-  return absl::InvalidArgumentError(
-      absl::StrCat(Quoted(key), " is not a quantity",
-                   similar.empty() ? absl::StrCat("; choose one of ", FigureKeys()) : similar));
+  if (!other.empty()) known.emplace_back(other);
+  std::string end = DidYouMean(key, known);
+  if (end.empty()) end = absl::StrCat("; choose one of ", absl::StrJoin(known, ", "));
+  return absl::InvalidArgumentError(absl::StrCat(Quoted(key), " is not a quantity", end));
 }
 
 }  // namespace onnxflops

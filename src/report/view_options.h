@@ -35,8 +35,8 @@ struct Figure {
   }
 };
 // By its key: one of kQuantities, "share", "intensity", "bound", "at_least" or "at_most".
-// InvalidArgument lists the keys.
-absl::StatusOr<Figure> FindFigure(absl::string_view key);
+// InvalidArgument lists the keys, and `other`, a name that the caller takes beside them.
+absl::StatusOr<Figure> FindFigure(absl::string_view key, absl::string_view other = "");
 // "flops, macs, ...".
 std::string FigureKeys();
 

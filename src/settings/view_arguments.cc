@@ -20,11 +20,8 @@ absl::Status ParseRows(absl::string_view name, const std::string& text, int leas
 }
 
 absl::StatusOr<Figure> ParseFigure(absl::string_view name, absl::string_view key, GroupBy by) {
-  absl::StatusOr<Figure> figure = FindFigure(key);
+  absl::StatusOr<Figure> figure = FindFigure(key, name == "columns" ? kShapeColumn : "");
   if (!figure.ok()) {
-    const std::string shape =
-        name == "columns" ? DidYouMean(key, {std::string(kShapeColumn)}) : std::string();
-    if (!shape.empty()) return BadValue(name, key, absl::StrCat("it is not a quantity", shape));
     return absl::InvalidArgumentError(absl::StrCat(Setting(name), ": ", figure.status().message()));
   }
   const bool weights =

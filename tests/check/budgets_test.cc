@@ -53,6 +53,8 @@ TEST(LimitTextTest, AmountsGrowthAndRatios) {
       {"0.5 KiB", "bytes_read", false, 512, BudgetLimit::Kind::kAbsolute},
       {"25.6 M", "params", false, 25'600'000, BudgetLimit::Kind::kAbsolute},
       {"0", "int_ops", false, 0, BudgetLimit::Kind::kAbsolute},
+      {"4.187 TBOPs", "bops", false, 4'187'000'000'000, BudgetLimit::Kind::kAbsolute},
+      {"4.187 Top", "bops", false, 4'187'000'000'000, BudgetLimit::Kind::kAbsolute},
       {"+2%", "flops", false, 20'000, BudgetLimit::Kind::kRelative},
       {"-0.5 %", "flops", false, -5'000, BudgetLimit::Kind::kRelative},
       {"+150%", "flops", false, 1'500'000, BudgetLimit::Kind::kRelative},
