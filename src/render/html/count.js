@@ -51,7 +51,7 @@ function totalFigures(of) {
     trainingFigure(of),
     ...timeFigures(of),
     memory && memory.inference_peak_bytes ? ["Peak of activations", total(of, "peak_activation_bytes", { unit: "B", lower: memory.unknown_sizes > 0 }), "inference"] : null,
-    ...fitFigures(memory && memory.fit),
+    ...fitFigures(memory),
   ]);
 }
 
@@ -78,15 +78,19 @@ function timeFigures(of) {
 }
 
 // --fit: the largest size at which a run fits into the given memory.
-function fitFigures(fit) {
-  if (!fit) return [];
-  const words = { training_cross_entropy: "training with loss cross_entropy" };
-  return ["inference", "training", "training_cross_entropy"].filter((run) => fit[`${run}_at_most`] !== undefined).map((run) => {
+function fitFigures(memory) {
+  if (!memory || !memory.fit) return [];
+  const { fit } = memory, words = { training_cross_entropy: "training with loss cross_entropy" };
+  const runs = ["inference", "training", "training_cross_entropy"].filter((run) => fit[`${run}_at_most`] !== undefined);
+  const fitsMore = (run) => fit[run] === undefined || big(fit[run]) > big(fit.inference);
+  const isLess = memory.kv_cache && fit.inference !== undefined && runs.some(fitsMore);
+  return runs.map((run) => {
     const largest = fit[run] === undefined ? null : big(fit[run]);
     const known = fit[`${run}_at_most`] ? "atMost" : fit[`${run}_guessed`] ? "assumed" : "exact";
     const text = largest === null ? `any ${fit.symbol}` : largest === 0n ? "none" : knownText(known, `${fit.symbol} = ${digits(largest)}`);
     const how = largest === 0n ? `${fit.symbol} = 1 is too large` : fit[`${run}_of_model`] ? "as much as the model takes" : "the largest that fits";
-    return [`Fits ${show(big(fit.bytes), "B")}: ${words[run] || run}`, exactly(`memory.fit.${run}`, largest, text), how];
+    const cache = run === "inference" && isLess ? ", with the KV cache, which training does not make" : "";
+    return [`Fits ${show(big(fit.bytes), "B")}: ${words[run] || run}`, exactly(`memory.fit.${run}`, largest, text), `${how}${cache}`];
   });
 }
 
