@@ -75,7 +75,8 @@ absl::Status NotWhole(const std::string& file, absl::string_view why) {
 }
 
 absl::StatusOr<nlohmann::json> ObjectOf(const std::string& text, const std::string& file) {
-  absl::StatusOr<nlohmann::json> parsed = ParseJson(text, {.nesting = kMaxConfigNesting});
+  absl::StatusOr<nlohmann::json> parsed =
+      ParseJson(text, {.nesting = kMaxConfigNesting, .not_numbers = true});
   if (!parsed.ok()) return NotWhole(file, parsed.status().message());
   if (!parsed->is_object()) return NotWhole(file, "it should be a JSON object");
   return parsed;

@@ -247,6 +247,26 @@ class TreeBuilder : public JsonEvents {
   Json* slot_ = nullptr;  // of the last key
 };
 
+// NaN and Infinity become {}, at the same width, so that places in errors stay.
+std::string WithoutNotNumbers(absl::string_view given) {
+  std::string text(given);
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (quoted && text[i] == '\\') {
+      ++i;
+    } else if (text[i] == '"') {
+      quoted = !quoted;
+    } else if (!quoted) {
+      for (const absl::string_view word : {"NaN", "-Infinity", "Infinity"}) {
+        if (!absl::StartsWith(given.substr(i), word)) continue;
+        text.replace(i, word.size(), absl::StrCat("{}", std::string(word.size() - 2, ' ')));
+        break;
+      }
+    }
+  }
+  return text;
+}
+
 }  // namespace
 }  // namespace base
 
@@ -266,6 +286,8 @@ absl::StatusOr<nlohmann::json> ParseJson(absl::string_view text, const JsonLimit
     return base::LimitFault(limits.bytes_name,
                             absl::StrCat("larger than the limit of ", limits.bytes, " bytes"));
   }
+  std::string numbers;
+  if (limits.not_numbers) text = numbers = base::WithoutNotNumbers(text);
   base::TreeBuilder tree;
   ByteReader bytes(text);
   const absl::Status status = ReadJson(&bytes, limits, &tree);

@@ -27,6 +27,8 @@ struct JsonLimits {
   int nesting = 256;  // brackets inside brackets
   absl::string_view nesting_name = "";
   size_t token = 0;  // bytes of one token, and of the keys of all open objects; 0: no limit
+  // Of ParseJson: NaN and Infinity, which Python writes and JSON does not have, are read as {}.
+  bool not_numbers = false;
 };
 
 // Callbacks for the pieces of a text. A callback that returns false ends the reading.

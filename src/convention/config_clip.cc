@@ -61,7 +61,7 @@ const Json* Object(const Json& from, const char* key) {
 // looks for a text's layers under a name that open_clip does not use, and takes the MLP of the
 // image for both towers.
 std::optional<Towers> ReadTowers(absl::string_view json) {
-  const absl::StatusOr<Json> parsed = ParseJson(json, {});
+  const absl::StatusOr<Json> parsed = ParseJson(json, {.not_numbers = true});
   const Json config = parsed.ok() ? *parsed : Json();
   const Json* text = Object(config, "text_config");
   const Json* vision = Object(config, "vision_config");

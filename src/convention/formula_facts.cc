@@ -166,7 +166,7 @@ std::optional<Expr> MlpWidthOf(const ModelData& model) {
   using Json = nlohmann::json;
   const absl::string_view text = ConfigOf(model);
   if (text.empty()) return std::nullopt;
-  const absl::StatusOr<Json> parsed = ParseJson(text, {});
+  const absl::StatusOr<Json> parsed = ParseJson(text, {.not_numbers = true});
   const Json config = parsed.ok() ? *parsed : Json();
   for (const char* key : {"intermediate_size", "n_inner", "ffn_dim", "d_ff"}) {
     const auto at = config.is_object() ? config.find(key) : config.end();

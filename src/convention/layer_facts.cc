@@ -139,7 +139,7 @@ std::optional<Expr> ElementsOfOne(absl::Span<const resolve::Parameter> parameter
 Json ConfigurationOf(const ModelData& model) {
   const absl::string_view text = ConfigOf(model);
   if (text.empty()) return Json();
-  absl::StatusOr<Json> parsed = ParseJson(text, {});
+  absl::StatusOr<Json> parsed = ParseJson(text, {.not_numbers = true});
   return parsed.ok() && parsed->is_object() ? *std::move(parsed) : Json();
 }
 

@@ -61,7 +61,7 @@ Expr VisionFormula::Merger() const {
 std::optional<VisionFormula> ReadVisionFormula(const Inference& inference) {
   const absl::string_view text = ConfigOf(*inference.model);
   if (text.empty()) return std::nullopt;
-  const absl::StatusOr<Json> parsed = ParseJson(text, {});
+  const absl::StatusOr<Json> parsed = ParseJson(text, {.not_numbers = true});
   if (!parsed.ok() || !parsed->is_object()) return std::nullopt;
   const auto vision = parsed->find("vision_config");
   if (vision == parsed->end() || !vision->is_object()) return std::nullopt;

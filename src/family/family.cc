@@ -334,7 +334,8 @@ absl::Status UnknownFamily(absl::string_view model_type) {
 constexpr JsonLimits kConfigLimits = {.bytes = kMaxConfigBytes,
                                       .bytes_name = "config-bytes",
                                       .nesting = kMaxConfigNesting,
-                                      .nesting_name = "config-nesting"};
+                                      .nesting_name = "config-nesting",
+                                      .not_numbers = true};
 
 absl::StatusOr<nlohmann::json> Parse(absl::string_view json) {
   ASSIGN_OR_RETURN(nlohmann::json document, ParseJson(json, kConfigLimits));

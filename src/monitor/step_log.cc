@@ -65,26 +65,6 @@ constexpr int64_t kMostOfTotal = int64_t{1} << 53;  // the largest exact integer
 // Limits of a time, so that every rate is finite.
 constexpr double kLeastSeconds = 1e-12, kMostTime = 1e15;
 
-// Python writes NaN and Infinity, which JSON does not have: they become {}, at the same width.
-std::string WithoutNan(absl::string_view line) {
-  std::string text(line);
-  bool quoted = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (quoted && text[i] == '\\') {
-      ++i;
-    } else if (text[i] == '"') {
-      quoted = !quoted;
-    } else if (!quoted) {
-      for (const absl::string_view word : {"NaN", "-Infinity", "Infinity"}) {
-        if (!absl::StartsWith(absl::string_view(text).substr(i), word)) continue;
-        text.replace(i, word.size(), absl::StrCat("{}", std::string(word.size() - 2, ' ')));
-        break;
-      }
-    }
-  }
-  return text;
-}
-
 std::optional<int64_t> WholeOf(double number) {
   const bool whole = std::isfinite(number) && number == std::floor(number) &&
                      std::abs(number) <= static_cast<double>(kMostOfTotal);
@@ -600,7 +580,7 @@ void ClearFaulty(StepRecord* record) {
 LogField FieldOfCell(const std::string& name, const std::string& cell,
                      std::deque<nlohmann::json>* lists) {
   if (absl::StartsWith(cell, "[")) {
-    absl::StatusOr<nlohmann::json> list = ParseJson(WithoutNan(cell), {});
+    absl::StatusOr<nlohmann::json> list = ParseJson(cell, {.not_numbers = true});
     if (list.ok()) {
       lists->push_back(*std::move(list));
       LogField field = FieldOf(name, lists->back());
@@ -694,7 +674,7 @@ std::optional<nlohmann::json> RecordsIn(absl::string_view line) {
   if (list == absl::string_view::npos || line.find('{', list) == absl::string_view::npos) {
     return std::nullopt;  // most lines
   }
-  absl::StatusOr<nlohmann::json> json = ParseJson(WithoutNan(line), {});
+  absl::StatusOr<nlohmann::json> json = ParseJson(line, {.not_numbers = true});
   if (!json.ok()) return std::nullopt;
   if (is_records(*json)) return *std::move(json);
   if (!json->is_object()) return std::nullopt;
@@ -755,7 +735,7 @@ StepRecord StepLog::RecordOf(const std::vector<LogField>& fields) {
 }
 
 absl::StatusOr<StepRecord> StepLog::RecordOfJson(absl::string_view text) {
-  const absl::StatusOr<nlohmann::json> parsed = ParseJson(monitor::WithoutNan(text), {});
+  const absl::StatusOr<nlohmann::json> parsed = ParseJson(text, {.not_numbers = true});
   if (!parsed.ok()) return monitor::InThisLine(parsed.status(), "line 1, ");
   const nlohmann::json& json = *parsed;
   if (!json.is_object()) return absl::InvalidArgumentError("is no object of JSON");

@@ -50,6 +50,15 @@ TEST(JsonReaderTest, SaysWhereAFaultIs) {
   EXPECT_EQ(LimitOf(large.status()), "b");
 }
 
+TEST(JsonReaderTest, ReadsWhatPythonWritesForNoNumber) {
+  const JsonLimits limits = {.not_numbers = true};
+  EXPECT_EQ(Parsed(R"({"a": [0.0, Infinity, -Infinity], "b \"NaN, Infinity": NaN})", limits),
+            R"({"a":[0.0,{},{}],"b \"NaN, Infinity":{}})");
+  EXPECT_EQ(Parsed("[Infinity, ?]", limits).substr(0, 40),
+            "line 1, column 12: not JSON from here: s");
+  EXPECT_EQ(Parsed("[Infinity]").substr(0, 38), "line 1, column 2: not JSON from here: ");
+}
+
 // Records as "a|b;c": cells and ends of records.
 std::string Records(absl::string_view text, const CsvFormat& format = {}) {
   ByteReader bytes(text);
