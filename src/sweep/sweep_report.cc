@@ -264,27 +264,35 @@ Bindings FixedSizes(const SweepReport& sweep) {
   return fixed;
 }
 
-void AddPointColumns(const SweepReport& sweep, TextTable* table) {
-  const auto add = [&](const std::string& name) {
+void AddSizeColumns(const SweepReport& sweep, TextTable* table) {
+  for (const std::string& name : sweep.symbols) {
     table->columns.push_back({name, false, TextTable::Column::Narrow::kKeep, /*foreign=*/true});
-  };
-  table->columns.push_back({"model"});
-  for (const auto& [name, size] : FixedSizes(sweep)) add(name);
-  for (const std::string& name : sweep.symbols) add(name);
+  }
 }
 
-// The model, and the sizes of a point.
+// The sizes of a point.
 std::vector<std::string> PointFields(const SweepReport& sweep, const SweepPoint& point) {
-  std::vector<std::string> fields = {sweep.report.model.path};
-  for (const auto& [name, size] : FixedSizes(sweep)) fields.push_back(absl::StrCat(size));
+  std::vector<std::string> fields;
   for (const std::string& name : sweep.symbols) fields.push_back(absl::StrCat(point.at.at(name)));
   return fields;
 }
 
-// Of the last row.
-void AddDevice(const SweepReport& sweep, TextTable* table) {
-  report::AddDeviceCells(report::DeviceName(sweep.report), report::DtypeName(sweep.report),
-                         &table->rows.back());
+// What all lines have in common: the device of times, the model, the fixed sizes. The last columns,
+// because earlier versions had none of them.
+void AddCommonColumns(const SweepReport& sweep, bool has_times, TextTable* table) {
+  if (has_times) report::AddDeviceColumns(table);
+  table->columns.push_back({"model"});
+  for (const auto& [name, size] : FixedSizes(sweep)) {
+    table->columns.push_back({name, false, TextTable::Column::Narrow::kKeep, /*foreign=*/true});
+  }
+}
+
+void AddCommonCells(const SweepReport& sweep, bool has_times, TextTable::Row* row) {
+  if (has_times) {
+    report::AddDeviceCells(report::DeviceName(sweep.report), report::DtypeName(sweep.report), row);
+  }
+  row->cells.push_back(sweep.report.model.path);
+  for (const auto& [name, size] : FixedSizes(sweep)) row->cells.push_back(absl::StrCat(size));
 }
 
 // A line per point: its sizes, then every quantity.
@@ -294,7 +302,7 @@ void AddPointLines(const SweepReport& sweep, TextTable* table) {
   }
   table->columns.push_back({"lower_bound"});
   const bool has_times = sweep.report.roofline.has_value();
-  if (has_times) report::AddDeviceColumns(table);
+  AddCommonColumns(sweep, has_times, table);
   for (const SweepPoint& point : sweep.points) {
     std::vector<std::string> fields = PointFields(sweep, point);
     for (const Quantity* q : AllQuantities()) {
@@ -305,7 +313,7 @@ void AddPointLines(const SweepReport& sweep, TextTable* table) {
     }
     fields.emplace_back(point.totals.lower_bound ? "true" : "false");
     table->rows.push_back({std::move(fields)});
-    if (has_times) AddDevice(sweep, table);
+    AddCommonCells(sweep, has_times, &table->rows.back());
   }
 }
 
@@ -327,7 +335,7 @@ void AddRowLines(const SweepReport& sweep, TextTable* table) {
     table->columns.push_back({std::string(amount.quantity.key)});
   }
   table->columns.push_back({"lower_bound"});
-  if (has_times) report::AddDeviceColumns(table);
+  AddCommonColumns(sweep, has_times, table);
   for (const SweepPoint& point : sweep.points) {
     for (size_t r = 0; r < sweep.rows.size(); ++r) {
       const bool lower_bound = sweep.rows[r].lower_bound;
@@ -341,7 +349,7 @@ void AddRowLines(const SweepReport& sweep, TextTable* table) {
       }
       fields.emplace_back(lower_bound ? "true" : "false");
       table->rows.push_back({std::move(fields)});
-      if (has_times) AddDevice(sweep, table);
+      AddCommonCells(sweep, has_times, &table->rows.back());
     }
   }
 }
@@ -404,7 +412,7 @@ std::string ToTable(const SweepReport& sweep, const ViewOptions& options, const 
 
 std::string ToCsv(const SweepReport& sweep) {
   TextTable table;
-  AddPointColumns(sweep, &table);
+  AddSizeColumns(sweep, &table);
   if (sweep.rows.empty()) {
     AddPointLines(sweep, &table);
   } else {

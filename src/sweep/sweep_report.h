@@ -56,7 +56,7 @@ std::string ToTable(const SweepReport& sweep, const ViewOptions& options,
                     const TableStyle& style = {});
 // A page that needs nothing else: the cost against the sizes.
 std::string ToHtml(const SweepReport& sweep);
-// A line per point, or per point and row, with exact digits. The model and all sizes come first.
+// A line per point, or per point and row, with exact digits. The model and fixed sizes come last.
 std::string ToCsv(const SweepReport& sweep);
 // JSON: "onnxflops.sweep/1" (tools/schema/sweep.v1.schema.json).
 std::string ToJson(const SweepReport& sweep);
