@@ -703,7 +703,7 @@ async function verdicts() {
   await set("99999999999999999999");
   assert.match(await text(page, ".hint.bad"), /1 to 999,999,999,999,999,999/);
   await set("128");
-  assert.match(await text(page, "p.verdict"), /^FLOPs \+/);
+  assert.match(await text(page, "p.verdict"), /^FLOPs \u00d7 37\.1, /);
   await close(page);
   // A table of positions of one of the models.
   const limited = await open(write("diff-limited", "diff", "llama-tiny.onnx", "gpt2.onnx"));
@@ -747,6 +747,48 @@ async function paper() {
   }
 }
 
+// On paper every sheet has the head of its table (Chromium does not repeat what is in a box of its own, as a button is), the foot is
+// no larger than the text, and the mark of the chosen tool leaves its name free.
+async function sheets() {
+  const style = (page, selector, key) => page.$eval(selector, (element, name) => getComputedStyle(element)[name], key);
+  const page = await open(write("sheets", ...kPages.count));
+  await page.emulateMediaType("print");
+  assert.deepStrictEqual([await style(page, ".tree thead", "display"), await style(page, ".tree thead .title", "display"), await style(page, ".tree tbody tr", "breakInside")],
+                         ["table-header-group", "contents", "avoid"]);
+  assert(parseFloat(await style(page, "footer", "fontSize")) <= parseFloat(await style(page, ".muted", "fontSize")));
+  await close(page);
+  const tools = await open(write("tools", ...kPages.compare));
+  await tools.emulateMediaType("print");
+  assert(parseFloat(await style(tools, "[aria-pressed=true]", "paddingLeft")) > 3);
+  await close(tools);
+}
+
+// Shares and changes have one form on all pages.
+async function percentages() {
+  const page = await open(write("percentages", ...kPages.diff));
+  const texts = await page.evaluate(() => [percent(966n, 1000n), percent(0n, 7n), percent(1n, 9999n), percent(64n, 1n), percentText(0.0663, 2), percentText(7.89e7, 2), percentText(-0.2),
+    growthText(1000n, 1097n), growthText(1000n, 967n), growthText(10000n, 10001n), growthText(10000n, 9999n), growthText(100n, 1099n), growthText(100n, 1100n),
+    growthText(1n, 38777n), growthText(0n, 5n), growthText(5n, 5n)]);
+  assert.deepStrictEqual(texts, ["96.6 %", "0.0 %", "<0.1 %", "\u00d7 64.0", "6.63 %", "\u00d7 78.90 M", "\u221220.0 %",
+                                 "+9.7 %", "\u22123.3 %", "<0.1 %", "<0.1 %", "+999.0 %", "\u00d7 11.0", "\u00d7 38,777", "", ""]);
+  await close(page);
+  for (const [limit, left] of [["8.1 GFLOP", "\u22121.31 %"], ["8", "\u00d7 1.026 G of the limit"], ["9 GFLOP", "+8.81 %"], ["8.2065 GFLOP", "<0.01 % over"]]) {
+    const check = await open(write("margin", "check", "resnet50.onnx", "--max", `flops=${limit}`));
+    assert.strictEqual(await text(check, "td[data-title=left]"), left);
+    await close(check);
+  }
+}
+
+// The table of operators has those whose figure changed; the others say what changed.
+async function operators() {
+  const page = await open(write("operators", "diff", "gpt2.onnx", "gpt-124m.onnx"));
+  const cells = await page.$$eval("[aria-label=Operators] tbody tr", (list) => list.map((row) => [...row.children].map((cell) => cell.textContent)));
+  assert(cells.length > 0 && cells.every((row) => row.every((cell) => cell !== "")), JSON.stringify(cells));
+  const others = await page.$$eval("section", (list) => list.find((one) => /^Operators/.test(one.textContent)).querySelector("details").innerText);
+  assert.match(others, /^[0-9]+ operators? with equal FLOPs, different otherwise/);
+  await close(page);
+}
+
 // What is above a roof has a reason.
 async function roofs() {
   for (const [above, ...args] of [[false, ...kPages.device], [true, "count", "deployed/resnet50.qdq_s8.onnx", "--device", "h100-sxm", "--dtype", "int8"]]) {
@@ -760,7 +802,7 @@ async function roofs() {
   browser = await puppeteer.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
   try {
     const only = process.env.PAGE_TEST;
-    for (const test of [figures, documents, pipelines, keyboard, mouse, links, unfold, profile, counted, utilisation, members, narrow, looks, hostile, large, folded, verdicts, limits, paper, roofs, accessibility]) {
+    for (const test of [figures, documents, pipelines, keyboard, mouse, links, unfold, profile, counted, utilisation, members, narrow, looks, hostile, large, folded, verdicts, limits, paper, sheets, percentages, operators, roofs, accessibility]) {
       if (only && test.name !== only) continue;
       await test();
       console.log(`${test.name}: passed`);

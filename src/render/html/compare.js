@@ -64,7 +64,7 @@ function bar(part, most, kind) {
            s("line", { class: "limit", x1: 1000 / most, x2: 1000 / most, y1: 0, y2: 10 }));
 }
 function ourItem(most) {
-  return h("li", { class: "ours" }, h("span", { class: "tool", text: "our count" }), bar(1, most, "family0"), h("span", { class: "share", text: "100 %" }), h("span"));
+  return h("li", { class: "ours" }, h("span", { class: "tool", text: "our count" }), bar(1, most, "family0"), h("span", { class: "share", text: percentText(1) }), h("span"));
 }
 // The standing of a tool's figure.
 function knownOfTool(tool, { inside, lower }) {
@@ -76,7 +76,7 @@ function toolItem({ tool, theirs, part }, most, isChosen, state, choose) {
   const isNumber = (quantity) => /^-?[0-9]+$/.test(bare(quantity.expr)), ofOpenFile = isNumber(tool.headline) && !isNumber(tool.start);
   const text = theirs === null ? "no figure at these sizes"
     : `${knownText(known, si(theirs))} ${unitOf(tool)}${tool.passes > 1 ? " a step" : ""}${ofOpenFile ? ", sizes left open" : ""}`;
-  const share = part === null ? "" : part < 5e-4 && theirs > 0n ? "<0.1 %" : `${(part * 100).toFixed(1)} %`;
+  const share = part === null ? "" : part === 0 && theirs > 0n ? percentText(1e-6) : percentText(part);
   return h("li", {}, h("button", { type: "button", "data-tool": tool.name, "aria-pressed": String(isChosen), onclick: choose },
     h("span", { class: "tool", text: tool.name }), part === null ? h("span") : bar(part, most, isChosen ? "more2" : "total"),
     h("span", { class: "share", text: share }), exactly(`conventions.${tool.name}.headline`, theirs, text, { class: "figure muted" })));

@@ -42,7 +42,7 @@ function changePercent({ before, after, change, known }) {
   if (change === null || known === "nothing") return "";
   if (change === 0n && known === "exact") return "unchanged";
   if (before === 0n) return after === 0n ? "" : "new";
-  return known === "exact" ? `${change > 0n ? "+" : ""}${percent(change, before)}` : "";
+  return known === "exact" ? growthText(before, after) : "";
 }
 
 // [title, figure, text below it]: the head's figure, and its change.
@@ -62,12 +62,22 @@ function changeWords({ diff, modules_in_words: modules }, changes) {
   if (!diff.base) return "There is no base: everything is new";
   if (diff.empty) return diff.lower_bound ? "No change of what is counted" : "No change";
   const main = changes.filter(({ key }) => ["flops", "macs", "params"].includes(key));
-  const figures = main.map((total) => [total.title.replace("Parameters", "parameters"), changePercent(total)]).filter(([, part]) => part !== "");
+  const inWords = (total) => {
+    const part = changePercent(total);
+    return part.startsWith("<") ? `${part} ${total.change > 0n ? "more" : "less"}` : part;
+  };
+  const figures = main.map((total) => [total.title.replace("Parameters", "parameters"), inWords(total)]).filter(([, part]) => part !== "");
   const equal = figures.length > 0 && figures.every(([, part]) => part === "unchanged");
   return [equal ? "Equal totals" : figures.map((words) => words.join(" ")).join(", "), modules].filter(Boolean).join("; ");
 }
 
-// Operators, the largest change first.
+// "Conv 16 \u2192 16: bytes read": an operator that differs, but not in the quantity of the page.
+function otherDifference(op, tree, sized) {
+  const differs = tree.quantities.filter((q) => op[q.key] && sized.of(op[q.key].base) !== sized.of(op[q.key].head));
+  const why = differs.length > 0 ? `: ${differs.map((q) => q.title).join(", ")}` : op.base_nodes === op.head_nodes ? ": not counted, or different at other sizes" : "";
+  return `${op.domain ? `${op.domain}.` : ""}${op.op} ${op.base_nodes} \u2192 ${op.head_nodes}${why}`;
+}
+// Operators whose figure changed, the largest change first. Those that changed in another way are listed below, with what changed.
 function operatorTable(diff, view, sized) {
   const box = h("section");
   const draw = () => {
@@ -79,20 +89,20 @@ function operatorTable(diff, view, sized) {
       return { op, before, after, change: before === null || after === null ? null : after - before };
     }).sort((a, b) => ((abs(a.change || 0n)) < abs(b.change || 0n) ? 1 : -1));
     const differs = all.filter(({ op, change }) => change !== 0n || op.status !== "same");
-    const shown = differs.filter(({ change, after }) => change !== 0n || after !== 0n), others = differs.filter((one) => !shown.includes(one));
+    const shown = differs.filter(({ change }) => change !== 0n), others = differs.filter((one) => !shown.includes(one));
     const row = ({ op, before, after, change }) => {
       const place = `by_op.${op.domain ? `${op.domain}.` : ""}${op.op}.${q.key}`, known = op.lower_bound ? "counted" : "exact";
       const cell = (side, value) => exactly(`${place}.${side}`, value, show(value, q.unit), {}, q.unit);
       return [op.domain ? `${op.domain}.${op.op}` : op.op, `${op.base_nodes} \u2192 ${op.head_nodes}`, cell("base", before), cell("head", after),
-              change === 0n ? "" : exactly(`${place}.delta`, change, knownText(known, (change > 0n ? "+" : "") + show(change, q.unit)), {}, q.unit),
-              changePercent({ before, after, change, known }).replace("unchanged", "")];
+              exactly(`${place}.delta`, change, knownText(known, (change > 0n ? "+" : "") + show(change, q.unit)), {}, q.unit),
+              changePercent({ before, after, change, known })];
     };
     const same = all.length - differs.length;
     box.replaceChildren(h("h2", { text: "Operators" }),
       shown.length === 0 ? "" : plainTable("Operators", [["operator"], ["nodes", true], ["base", true], ["head", true], [`change of ${q.title}`, true], ["%", true]],
                                            shown.map(row), true),
-      others.length === 0 ? "" : h("details", {}, h("summary", { text: `${plural(others.length, "operator")} without ${q.title}, in other numbers` }),
-                                   h("p", { class: "muted", text: others.map(({ op }) => `${op.op} ${op.base_nodes} \u2192 ${op.head_nodes}`).join(", ") })),
+      others.length === 0 ? "" : h("details", {}, h("summary", { text: `${plural(others.length, "operator")} with equal ${q.title}, different otherwise` }),
+                                   h("ul", { class: "notes" }, others.map(({ op }) => h("li", {}, h("bdi", { text: otherDifference(op, view.tree, sized) }))))),
       same > 0 ? h("p", { class: "muted", text: `${plural(same, "operator")} ${same === 1 ? "is" : "are"} equal.` }) : "");
   };
   view.onchange(draw);

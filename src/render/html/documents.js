@@ -48,7 +48,7 @@ function rooflineChart(roof, view, measured = false) {
       if (!flops || !spent || !intensity) continue;
       const share = ratio(spent, tree.of(tree.root, took));
       points.push({ x: intensity, y: Number(flops) / (Number(spent) / 1e21), share, color: view.color === "type" ? view.colorOf(node) : "family0",
-                    text: `${node.path || node.label}, ${(share * 100).toFixed(1)} % of the time` });
+                    text: `${node.path || node.label}, ${percentText(share)} of the time` });
     }
     const { svg, above } = roofline(roof, points, plural(points.length, "module"), Math.max(320, Math.min(box.clientWidth || 900, 900)));
     box.replaceChildren(h("h2", { text: "Roofline" }),
@@ -63,6 +63,19 @@ function rooflineChart(roof, view, measured = false) {
 
 const kVerdicts = ["error", "failed", "not_proven", "allowed", "warned", "skipped", "passed"];
 
+// "+2.15 %", "<0.01 % over"; "\u00d7 1.033 G of the limit" if the figure is that many times the limit.
+function marginText(rule) {
+  const text = rule.margin.replace("<= ", "\u2264 ");
+  if (!(rule.margin_percent < -1000)) return text.replace(/-(<.*)/, "$1 over").replace("+<", "<").replace(/-(?=[0-9])/, "\u2212");
+  const times = factorText(ratio(amountOf(rule.actual_value, rule.unit), amountOf(rule.limit_value, rule.unit)));
+  return `${text.startsWith("\u2264") ? "\u2265 " : ""}${times} of the limit`;
+}
+// The program's text of a limit or figure; what grew more than tenfold with the factor: "\u00d7 38,777 (12.3 G, base 318 k)".
+function shownText(rule, side) {
+  if (side !== "actual" || !(rule.growth_percent > 1000)) return minus(rule[side]);
+  return rule.actual.replace(/^\+[^%]*%/, growthText(amountOf(rule.base_value, rule.unit), amountOf(rule.actual_value, rule.unit)));
+}
+
 function checkPage(data) {
   const rules = [...data.rules].sort((a, b) => kVerdicts.indexOf(a.verdict) - kVerdicts.indexOf(b.verdict));
   const bad = rules.filter((rule) => !rule.passed).length, unproven = rules.filter((rule) => rule.verdict === "not_proven").length;
@@ -72,17 +85,17 @@ function checkPage(data) {
     const part = ratio(amountOf(rule.actual_value, rule.unit), amountOf(rule.limit_value, rule.unit));
     const most = Math.max(part, 1) * 1.05;
     return s("svg", { class: "bar-cell small", viewBox: "0 0 100 10", preserveAspectRatio: "none", role: "img",
-                      "aria-label": `${(part * 100).toFixed(1)} % of the limit` },
+                      "aria-label": `${percentText(part)} of the limit` },
              s("rect", { class: rule.passed ? "total" : "more3", x: 0, y: 0, width: Math.max(0.5, 100 * part / most), height: 10 }),
              s("line", { class: "limit", x1: 100 / most, x2: 100 / most, y1: 0, y2: 10 }));
   };
-  const placed = (rule, side) => (rule[`${side}_value`] === undefined ? rule[side]
-    : exactly(`rules.${rule.name}|${rule.where}|${rule.at}.${side}_value`, BigInt(rule[`${side}_value`]), rule[side]));
+  const placed = (rule, side) => (rule[`${side}_value`] === undefined ? shownText(rule, side)
+    : exactly(`rules.${rule.name}|${rule.where}|${rule.at}.${side}_value`, BigInt(rule[`${side}_value`]), shownText(rule, side)));
   const columns = [
     ["verdict", (rule) => h("span", { class: `verdict ${rule.verdict}`, text: rule.verdict.replace("_", " ") })],
     ["model", (rule) => fileName(rule.model)], ["rule", (rule) => rule.name], ["where", (rule) => rule.where || "model"],
     ["at", (rule) => rule.at], ["actual", (rule) => placed(rule, "actual"), true], ["limit", (rule) => placed(rule, "limit"), true], ["of the limit", bar],
-    ["left", (rule) => rule.margin, true], ["detail", (rule) => rule.detail],
+    ["left", marginText, true], ["detail", (rule) => rule.detail],
   ].filter(([title, cell]) => (title === "model" ? data.models : rules.some((rule) => cell(rule) !== "")));
   const budgets = [data.budgets, rules.some((rule) => rule.line === 0 && !["unlisted", "error"].includes(rule.kind)) ? "--max" : ""].filter(Boolean).join(", ");
   const positions = data.positions || model.positions || [];
@@ -98,12 +111,6 @@ function checkPage(data) {
 
 // ---- mfu: utilisation, and the figures of other formulas
 
-// "6.63 %", as on the screen.
-function utilisation(share) {
-  const usual = share === 0 || (share >= 5e-5 && share < 1e6);
-  return `${usual ? (100 * share).toFixed(2) : number(100 * share)} %`;
-}
-
 // "3 x 2 x MACs; n=124439808 t=512 (longest sample)"
 function formulaWords({ formula, parameters, length_of: of, length_setting: setting }) {
   const ofLength = of ? ` (${of}${setting ? ` as ${setting}` : ""})` : "";
@@ -112,7 +119,7 @@ function formulaWords({ formula, parameters, length_of: of, length_setting: sett
 }
 
 function mfuPage(data) {
-  const part = utilisation, above = data.mfu > 1 || data.hfu > 1, again = data.recompute_flops > 0;
+  const part = (share) => percentText(share, 2), above = data.mfu > 1 || data.hfu > 1, again = data.recompute_flops > 0;
   const rate = (value) => `${siFloat(value)}FLOP/s`.replace(/(\d)FLOP/, "$1 FLOP");
   const most = Math.max(data.mfu || 0, ...data.formulas.map((formula) => formula.mfu || 0)) || 1;
   const bar = (value, chosen) => s("svg", { class: "bar-cell small", viewBox: "0 0 1000 10", preserveAspectRatio: "none", "aria-hidden": "true" },
@@ -147,7 +154,7 @@ function mfuPage(data) {
       missing.length > 0 ? h("details", {}, h("summary", { text: `${plural(missing.length, "formula")} without a figure` }),
                              h("ul", { class: "notes" }, missing.map((formula) => h("li", { text: `${formula.name}: ${formula.missing || formula.formula}` })))) : null),
     data.flops_per_byte > 0 && data.achieved_flops_per_second > 0 ? h("section", {}, h("h2", { text: "Roofline" }),
-      h("p", { class: "muted", text: `${roofWords(data)} The point is what a step achieved, at the FLOP/byte of the forward pass of one device, each operator by itself.` }),
+      h("p", { class: "muted", text: `${roofWords(data)} The point is one training step on one device: the FLOP/s that it achieved, and the FLOP/byte of its forward pass. Bytes are counted for each operator alone, without fusion.` }),
       h("div", { class: "scroll" }, roofline(data, [{ x: data.flops_per_byte, y: data.achieved_flops_per_second, share: 0.15, color: "family0", text: "a step" }],
                                              "a step", Math.max(320, Math.min(page.clientWidth || 900, 900))).svg)) : null,
     above ? null : notes, told].filter(Boolean));

@@ -12,9 +12,7 @@ function recordedText(point, unit) {
 }
 function changeText(before, after, sameSizes) {
   if (!sameSizes || before.status !== "exact" || after.status !== "exact") return "";
-  const a = big(before.value), b = big(after.value);
-  const text = percent(b - a, a);
-  return b > a && /^[0-9]/.test(text) ? `+${text}` : text === "\u2013" ? "" : text;
+  return growthText(big(before.value), big(after.value));
 }
 
 // The lowest and highest figure of a chart's axis, with margins. A budget far above stays outside.

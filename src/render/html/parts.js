@@ -92,15 +92,36 @@ function knownOfChange(base, head, change) {
   if (base === "exact") return head === "atLeast" && change !== null && change <= 0n ? "nothing" : head;
   return change !== null && change >= 0n ? "nothing" : "atMost";
 }
-// "96.6 %"
+const ratio = (a, b) => (b === 0n || a === null || b === null ? 0 : Number(a * 1000000n / b) / 1e6);
+
+// ---- Shares and changes: the only code of a page that writes a percentage
+
+// "\u00d7 64.0", "\u00d7 38,777", "\u00d7 1.033 G": what is ten times the whole or more, of which percent have too many digits.
+const factorText = (share) => `\u00d7 ${share >= 1e6 ? si(BigInt(Math.round(share))) : share >= 100 ? digits(BigInt(Math.round(share))) : share.toFixed(1)}`;
+// "96.6 %", "\u22123.3 %", "<0.1 %" (of either sign), "\u00d7 64.0".
+function percentText(share, decimals = 1) {
+  const size = Math.abs(share), sign = share < 0 ? "\u2212" : "", least = 10 ** -decimals;
+  if (share >= 10) return factorText(share);
+  if (size > 0 && 100 * size < least / 2) return `<${least.toFixed(decimals)} %`;
+  return `${sign}${(100 * size).toFixed(decimals)} %`;
+}
+// The share of two integers, rounded half up as in the program.
 function percent(part, whole) {
   if (part === null || whole === null || whole === 0n) return "\u2013";
   const tenths = (abs(part) * 2000n + abs(whole)) / (2n * abs(whole));
-  if (part === 0n) return "0 %";
-  if (tenths === 0n) return "<0.1 %";
-  return `${part < 0n ? "\u2212" : ""}${tenths / 10n}.${tenths % 10n} %`;
+  if (tenths === 0n) return part === 0n ? "0.0 %" : "<0.1 %";
+  return percentText(Number(part < 0n === whole < 0n ? tenths : -tenths) / 1000);
 }
-const ratio = (a, b) => (b === 0n || a === null || b === null ? 0 : Number(a * 1000000n / b) / 1e6);
+// A change: "+9.7 %", "\u22123.3 %", "<0.1 %"; "\u00d7 38,777" if the new figure is that many times the old one; "" if there is none.
+function growthText(before, after) {
+  if (before === null || after === null || before === 0n || before === after) return "";
+  const change = after - before;
+  if (change >= 10n * abs(before)) return factorText(ratio(after, before));
+  const text = percent(change, before);
+  return change > 0n && !text.startsWith("<") ? `+${text}` : text;
+}
+// Text of the program with a sign in front: "\u22123.31 %".
+const minus = (text) => text.replace(/^-(?=[0-9<])/, "\u2212");
 const number = (value) => (value >= 1e6 || (value !== 0 && Math.abs(value) < 1e-3)
   ? value.toExponential(2) : String(Number(value.toPrecision(3))));
 // FLOP/byte: "0.62", "11.6", "1,024", as in the program.

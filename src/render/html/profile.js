@@ -2,8 +2,6 @@
 
 const kProfileKeys = ["time", "time_share", "flops_share", "flops", "rate", "peak", "intensity", "bound"];
 
-const partText = (value) => (value > 0 && value < 0.0005 ? "<0.1 %" : `${(100 * value).toFixed(1)} %`);
-
 function profileColumns(view) {
   const { tree } = view, columns = new Map();
   const add = (key, title, value, text) => columns.set(key, { title, value, text: (v) => (v === null ? "\u2013" : text(v)), number: true });
@@ -15,15 +13,15 @@ function profileColumns(view) {
   for (const q of tree.quantities) {
     columns.set(q.key, { title: q.title, value: (node) => (has(node, q) ? tree.of(node, q) : null), q, blank: true,
                          text: (v, node) => (v === null ? "\u2013" : knownText(tree.known(node, q), show(v, q.unit))) });
-    if (q.key === "time") add("time_share", "time %", share(0, q), partText);
+    if (q.key === "time") add("time_share", "time %", share(0, q), (v) => percentText(v));
     if (q.key !== "flops") continue;
-    add("flops_share", "FLOPs %", share(1, q), partText);
+    add("flops_share", "FLOPs %", share(1, q), (v) => percentText(v));
     add("gap", "time % \u2212 FLOPs %", (node) => (has(node, time) && has(node, q) ? tree.shares(node)[0] - tree.shares(node)[1] : null),
         (v) => `${v < 0 ? "\u2212" : ""}${(100 * Math.abs(v)).toFixed(1)}`);
     add("rate", "GFLOP/s", (node) => tree.rate(node), (v) => String(Number((v / 1e9).toPrecision(4))));
     const { peak } = tree.profile;
     if (!peak) continue;
-    add("peak", "peak %", (node) => (tree.rate(node) === null ? null : tree.rate(node) / peak.flops_per_second), partText);
+    add("peak", "peak %", (node) => (tree.rate(node) === null ? null : tree.rate(node) / peak.flops_per_second), (v) => percentText(v));
     const ridge = peak.flops_per_second / peak.bytes_per_second;
     const bound = (node) => (tree.intensity(node) === null ? null : tree.intensity(node) >= ridge ? "compute" : "memory");
     if (peak.bytes_per_second > 0) add("bound", "bound", (node) => (works(node) ? bound(node) : null), (v) => v);
@@ -51,7 +49,7 @@ function profileFigures(profile) {
     ["FLOPs a run", knownText(knownOf(executed, work.lower_bound), si(executed)),
      executed === big(totals.counted_flops) ? "as counted" : [exactly("totals.counted_flops", big(totals.counted_flops), si(big(totals.counted_flops))), " counted"]],
     ["Achieved", rate === null ? "?" : flopRate(rate), "over a run"],
-    peak && rate !== null ? ["Of the peak", partText(rate / peak.flops_per_second), flopRate(peak.flops_per_second)] : null,
+    peak && rate !== null ? ["Of the peak", percentText(rate / peak.flops_per_second), flopRate(peak.flops_per_second)] : null,
     ["Runs", String(runs.used), [profile.source, ...left].filter(Boolean).join(", ")],
   ]);
 }

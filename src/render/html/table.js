@@ -56,7 +56,7 @@ class TreeTable {
       columns.set("percent", { title: "%", value: change, signed: true, text: (value, node) => {
         const base = of(0)(node);
         if (value === 0n || knownChange(node) === "nothing") return "";
-        return base === 0n ? "new" : of(1)(node) === 0n ? "gone" : `${value > 0n ? "+" : ""}${percent(value, base)}`;
+        return base === 0n ? "new" : of(1)(node) === 0n ? "gone" : growthText(base, of(1)(node));
       } });
       return columns;
     }
