@@ -25,6 +25,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/types/span.h"
 #include "src/base/limits.h"
 #include "src/base/setting.h"
 #include "src/diff/diff_rows.h"
@@ -361,7 +362,10 @@ std::vector<std::string> ComparedTexts(const Diff& diff) {
   };
   add(diff.made_equal, "at the size that one of the models fixes: ", "");
   add(diff.unequal_sizes, "at unequal sizes: ", ": changes are of different work");
-  add(diff.other_inputs, "at unequal inputs: ", ": changes are of different work");
+  if (const absl::Span<const OtherInput> others = diff.other_inputs; !others.empty()) {
+    texts.push_back(absl::StrCat("at unequal inputs: ", Describe(others.subspan(0, kMaxRowTensors)),
+                                 ": changes are of different work"));
+  }
   for (const ModelInfo* model : {&diff.base, &diff.head}) {
     const char* side = model == &diff.base ? "base" : "head";
     for (size_t i = 0; i < std::min(model->positions.size(), kMaxRowTensors); ++i) {

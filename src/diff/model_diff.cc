@@ -21,6 +21,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "src/base/quote.h"
 #include "src/base/setting.h"
@@ -635,13 +636,32 @@ std::string Describe(const UnequalSize& unequal) {
                       unequal.open_in_head ? open : fixed, " in the head");
 }
 
-std::string Describe(const OtherInput& other) {
-  if (!other.axis) {
-    return absl::StrCat(Escaped(other.input), " has ", Plural(other.base, "dimension"),
-                        " in the base, ", other.head, " in the head");
+std::string Describe(const OtherInput& other) { return Describe(absl::MakeConstSpan(&other, 1)); }
+
+std::string Describe(absl::Span<const OtherInput> others) {
+  std::vector<std::string> texts;
+  while (!others.empty()) {
+    const OtherInput& first = others[0];
+    std::vector<int> axes;
+    const auto is_alike = [&](const OtherInput& other) {
+      return other.axis && other.input == first.input && other.base == first.base &&
+             other.head == first.head;
+    };
+    while (axes.size() < others.size() && is_alike(others[axes.size()])) {
+      axes.push_back(*others[axes.size()].axis);
+    }
+    if (!first.axis) {
+      texts.push_back(absl::StrCat(Escaped(first.input), " has ", Plural(first.base, "dimension"),
+                                   " in the base, ", first.head, " in the head"));
+    } else {
+      texts.push_back(absl::StrCat(axes.size() > 1 ? "axes " : "axis ",
+                                   absl::StrJoin(axes, " and "), " of ", Escaped(first.input),
+                                   axes.size() > 1 ? " are " : " is ", first.base, " in the base, ",
+                                   first.head, " in the head"));
+    }
+    others.remove_prefix(std::max<size_t>(axes.size(), 1));
   }
-  return absl::StrCat("axis ", *other.axis, " of ", Escaped(other.input), " is ", other.base,
-                      " in the base, ", other.head, " in the head");
+  return absl::StrJoin(texts, "; ");
 }
 
 absl::string_view NameOf(DiffStatus status) {

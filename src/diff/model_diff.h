@@ -23,6 +23,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "src/cost/amounts.h"
 #include "src/graph/symbol_origin.h"
 #include "src/report/report.h"
@@ -123,6 +124,9 @@ struct OtherInput {
 };
 // "axis 0 of image is 8 in the base, 1 in the head".
 std::string Describe(const OtherInput& other);
+// "axes 2 and 3 of image are 224 in the base, 336 in the head". Inputs or axes that differ in
+// another way follow after "; ".
+std::string Describe(absl::Span<const OtherInput> others);
 
 // Sizes in which the figures of the two models differ. Inputs without a partner of the same name
 // are matched by position.

@@ -267,6 +267,9 @@ std::string DrawMarkdown(const TextTable& table) {
       out += " ";
       for (int i = 0; c == 0 && i < row.indent; ++i) out += "&emsp;";
       std::string cell = table.is_markdown ? row.cells[c] : report::MarkdownCell(row.cells[c]);
+      // A name that looks like a figure: "0", a module of a Sequential.
+      const bool is_name = c == 0 && !table.columns[c].right && !row.cells[c].empty();
+      if (!table.is_markdown && is_name) cell = CodeSpan(row.cells[c], /*in_table=*/true);
       if (row.strong && !cell.empty()) cell = absl::StrCat("**", cell, "**");
       absl::StrAppend(&out, cell, " |");
     }

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -284,6 +285,19 @@ TEST(DiffModelsTest, ASizeThatOneModelFixesIsThatOfBoth) {
     EXPECT_EQ(asked.modules[0].base->macs, Expr(open_in_head ? 800 * 2 : 800 * 8));
     EXPECT_EQ(asked.modules[0].head->macs, Expr(open_in_head ? 800 * 8 : 800 * 2));
   }
+}
+
+TEST(DiffModelsTest, AxesThatDifferAlikeAreOneText) {
+  const std::pair<std::vector<OtherInput>, const char*> cases[] = {
+      {{{"x", 2, 224, 336}}, "axis 2 of x is 224 in the base, 336 in the head"},
+      {{{"x", 2, 224, 336}, {"x", 3, 224, 336}},
+       "axes 2 and 3 of x are 224 in the base, 336 in the head"},
+      {{{"x", 2, 224, 336}, {"x", 3, 320, 336}, {"y", std::nullopt, 2, 3}},
+       "axis 2 of x is 224 in the base, 336 in the head; axis 3 of x is 320 in the base, 336 in "
+       "the "
+       "head; y has 2 dimensions in the base, 3 in the head"},
+  };
+  for (const auto& [others, text] : cases) EXPECT_EQ(Describe(others), text);
 }
 
 TEST(DiffModelsTest, AReportIsEvaluatedAtTheSizes) {

@@ -213,9 +213,10 @@ TEST(EscapeTest, MarkdownIsCode) {
   };
   for (const auto& [text, cell] : cases) {
     TextTable table;
-    table.columns = {{"a"}};
-    table.rows.push_back({{text}});
-    EXPECT_EQ(DrawMarkdown(table), absl::StrCat("| a |\n| :--- |\n| ", cell, " |\n"));
+    table.columns = {{"name"}, {"a"}};
+    table.rows.push_back({{"0", text}, 1});
+    EXPECT_EQ(DrawMarkdown(table),
+              absl::StrCat("| name | a |\n| :--- | :--- |\n| &emsp;`0` | ", cell, " |\n"));
   }
   EXPECT_EQ(MarkdownCode("a|b"), "`a|b`");
 }
