@@ -50,6 +50,7 @@ using report::ExceptionText;
 using report::FormulaLine;
 using report::GroupedDigits;
 using report::IsPlainFloat;
+using report::LabelledLine;
 using report::Percent;
 using report::ShowExpr;
 using report::TensorText;
@@ -266,21 +267,27 @@ std::string Show(const Expr& expr, bool exact) {
   return ShowExpr(expr, exact);
 }
 
+using Lines = std::vector<LabelledLine>;
+
 // A text of several lines under a label.
-void AppendLabelled(absl::string_view label, absl::string_view text, int width, std::string* out) {
+std::string DrawLine(const LabelledLine& line, int width) {
   constexpr int kLabelWidth = 10;
-  std::vector<std::string> words = absl::StrSplit(text, ' ');
-  absl::StrAppend(out, "  ", label, std::string(kLabelWidth - label.size(), ' '),
-                  DrawWrapped(words, " ", width - kLabelWidth - 2, kLabelWidth + 2));
+  std::vector<std::string> words = absl::StrSplit(line.texts[0], ' ');
+  return absl::StrCat("  ", line.label, std::string(kLabelWidth - line.label.size(), ' '),
+                      DrawWrapped(words, " ", width - kLabelWidth - 2, kLabelWidth + 2));
 }
 
-void AppendTensors(absl::string_view label, const std::vector<TensorInfo>& tensors, int64_t omitted,
-                   int width, std::string* out) {
+void AddLine(absl::string_view label, std::string text, Lines* lines) {
+  lines->push_back({std::string(label), {std::move(text)}});
+}
+
+void AddTensors(absl::string_view label, const std::vector<TensorInfo>& tensors, int64_t omitted,
+                Lines* lines) {
   for (const TensorInfo& t : tensors) {
-    AppendLabelled(label, absl::StrCat(t.name, "  ", TensorText(t.type, t.shape)), width, out);
+    AddLine(label, absl::StrCat(t.name, "  ", TensorText(t.type, t.shape)), lines);
   }
   if (omitted > 0) {
-    AppendLabelled(label, absl::StrCat("and ", GroupedDigits(omitted), " more"), width, out);
+    AddLine(label, absl::StrCat("and ", GroupedDigits(omitted), " more"), lines);
   }
 }
 
@@ -315,7 +322,7 @@ std::optional<std::string> ShareOf(const Expr& part, const Expr& whole) {
 }
 
 // Sizes that are at their upper bounds.
-void AppendRaised(const Explanation& e, int width, std::string* out) {
+void AddRaised(const Explanation& e, Lines* lines) {
   constexpr size_t kShown = 4;
   if (e.raised.empty()) return;
   std::vector<std::string> sizes;
@@ -324,7 +331,7 @@ void AppendRaised(const Explanation& e, int width, std::string* out) {
     sizes.push_back(absl::StrCat(symbol.name, " = ", ShowExpr(*symbol.at_most, true)));
   }
   if (e.raised.size() > kShown) sizes.push_back(absl::StrCat(e.raised.size() - kShown, " more"));
-  AppendLabelled("at most", absl::StrJoin(sizes, ", "), width, out);
+  AddLine("at most", absl::StrJoin(sizes, ", "), lines);
 }
 
 std::string StatusText(const Explanation& e) {
@@ -335,66 +342,60 @@ std::string StatusText(const Explanation& e) {
 }
 
 // Facts that hold for every node of the operator.
-void AppendRule(const Explanation& e, int width, std::string* out) {
-  if (!e.formula.empty()) AppendLabelled("formula", e.formula, width, out);
-  if (!e.names.empty()) AppendLabelled("names", e.names, width, out);
-  for (const std::string& definition : e.where) AppendLabelled("where", definition, width, out);
-  if (!e.note.empty()) AppendLabelled("note", e.note, width, out);
+void AddRule(const Explanation& e, Lines* lines) {
+  if (!e.formula.empty()) AddLine("formula", e.formula, lines);
+  if (!e.names.empty()) AddLine("names", e.names, lines);
+  for (const std::string& definition : e.where) AddLine("where", definition, lines);
+  if (!e.note.empty()) AddLine("note", e.note, lines);
   for (const std::string& exception : e.exceptions) {
-    AppendLabelled("except", exception, width, out);
+    AddLine("except", exception, lines);
   }
 }
 
-// "node /conv1/Conv (Conv, opset 17, rule of version 11) of resnet50.onnx".
-std::string HeadText(const Explanation& e, const TableStyle& style) {
+// "/conv1/Conv (Conv, opset 17, rule of version 11) of resnet50.onnx".
+std::string NodeText(const Explanation& e) {
   const std::string rule = e.version > 0 ? absl::StrCat(", rule of version ", e.version) : "";
-  const std::string text =
-      DrawSentence("node ",
-                   absl::StrCat(e.node.name, " (", OpLabel(e.node.domain, e.node.op), ", opset ",
-                                e.opset, rule, ") of ", e.model),
-                   style.line_width());
-  return absl::StrCat(InBold(text, style), "\n");
+  return absl::StrCat(e.node.name, " (", OpLabel(e.node.domain, e.node.op), ", opset ", e.opset,
+                      rule, ") of ", e.model);
 }
 
 // Which of several nodes it is, and its module.
-void AppendPlace(const Explanation& e, int width, std::string* out) {
+void AddPlace(const Explanation& e, Lines* lines) {
   if (e.nodes_of_that_name > 1) {
     const int64_t next = e.number < e.nodes_of_that_name ? e.number + 1 : 1;
-    AppendLabelled("name",
-                   absl::StrCat("number ", e.number, " of ", e.nodes_of_that_name,
-                                " nodes of this name; NAME#", next, " explains another"),
-                   width, out);
+    AddLine("name",
+            absl::StrCat("number ", e.number, " of ", e.nodes_of_that_name,
+                         " nodes of this name; NAME#", next, " explains another"),
+            lines);
   }
   if (e.module.empty()) return;
-  AppendLabelled("module", absl::StrCat(e.module, e.module_type.empty() ? "" : "  ", e.module_type),
-                 width, out);
+  AddLine("module", absl::StrCat(e.module, e.module_type.empty() ? "" : "  ", e.module_type),
+          lines);
 }
 
-void AppendCost(const Explanation& e, int width, std::string* out) {
+void AddCost(const Explanation& e, Lines* lines) {
   if (const std::string status = StatusText(e); !status.empty()) {
-    AppendLabelled("cost", status, width, out);
+    AddLine("cost", status, lines);
   }
   for (const Explanation::Term& term : e.terms) {
-    AppendLabelled("cost",
-                   absl::StrCat(term.kind, " = ", term.how, term.how.empty() ? "" : " = ",
-                                Show(term.amount, /*exact=*/true)),
-                   width, out);
+    AddLine("cost",
+            absl::StrCat(term.kind, " = ", term.how, term.how.empty() ? "" : " = ",
+                         Show(term.amount, /*exact=*/true)),
+            lines);
   }
   for (const auto& [operands, macs] : e.macs_by_dtype) {
     if (e.one_type) break;
-    AppendLabelled("types",
-                   absl::StrCat(operands.ToString(), operands.qdq ? " (computed in float)" : ""),
-                   width, out);
+    AddLine("types", absl::StrCat(operands.ToString(), operands.qdq ? " (computed in float)" : ""),
+            lines);
   }
   for (const Explanation::Body& body : e.bodies) {
-    AppendLabelled("inside",
-                   absl::StrCat(body.name, "  FLOPs ", Show(body.flops, true), ", MACs ",
-                                Show(body.macs, true), "  (", body.how, ")"),
-                   width, out);
+    AddLine("inside",
+            absl::StrCat(body.name, "  FLOPs ", Show(body.flops, true), ", MACs ",
+                         Show(body.macs, true), "  (", body.how, ")"),
+            lines);
   }
   if (e.node.multiplicity == Expr(1)) return;
-  AppendLabelled("runs", absl::StrCat(Show(e.node.multiplicity, true), "; below is one run"), width,
-                 out);
+  AddLine("runs", absl::StrCat(Show(e.node.multiplicity, true), "; below is one run"), lines);
 }
 
 // "118.0 M"; an expression is written out.
@@ -404,12 +405,11 @@ std::string SumText(const Expr& amount, bool bytes) {
 }
 
 // The last line: the sums of one run.
-std::string SumsText(const Explanation& e, const TableStyle& style) {
+std::vector<std::string> SumsOf(const Explanation& e) {
   if (e.node.status == Coverage::kUnknown) {
-    return InBold(WithSettings("MACs unknown   FLOPs unknown ({rules FILE} can give its cost; "
-                               "{template on} writes it to "
-                               "fill in)\n"),
-                  style);
+    return {"MACs unknown",
+            WithSettings("FLOPs unknown ({rules FILE} can give its cost; {template on} writes it "
+                         "to fill in)")};
   }
   std::vector<std::string> sums = {absl::StrCat("MACs ", SumText(e.amounts.macs, false)),
                                    absl::StrCat("FLOPs ", SumText(e.amounts.flops, false))};
@@ -423,7 +423,19 @@ std::string SumsText(const Explanation& e, const TableStyle& style) {
   }
   sums.push_back(absl::StrCat("read ", SumText(e.amounts.bytes_read, true), ", written ",
                               SumText(e.amounts.bytes_written, true)));
-  return InBold(DrawWrapped(sums, "   ", style.line_width()), style);
+  return sums;
+}
+
+// All lines between the name of the node and the sums.
+Lines LinesOf(const Explanation& e) {
+  Lines lines;
+  AddPlace(e, &lines);
+  AddTensors("input", e.node.inputs, e.node.inputs_omitted, &lines);
+  AddTensors("output", e.node.outputs, e.node.outputs_omitted, &lines);
+  AddRaised(e, &lines);
+  AddRule(e, &lines);
+  AddCost(e, &lines);
+  return lines;
 }
 
 }  // namespace
@@ -471,14 +483,25 @@ absl::StatusOr<Explanation> MakeExplanation(const Inference& inference, const Co
 
 std::string ToText(const Explanation& e, const TableStyle& style) {
   const int width = style.line_width();
-  std::string out = HeadText(e, style);
-  AppendPlace(e, width, &out);
-  AppendTensors("input", e.node.inputs, e.node.inputs_omitted, width, &out);
-  AppendTensors("output", e.node.outputs, e.node.outputs_omitted, width, &out);
-  AppendRaised(e, width, &out);
-  AppendRule(e, width, &out);
-  AppendCost(e, width, &out);
-  return absl::StrCat(out, "\n", SumsText(e, style));
+  std::string out = InBold(DrawSentence("node ", NodeText(e), width), style);
+  out += "\n";
+  for (const LabelledLine& line : LinesOf(e)) out += DrawLine(line, width);
+  // The advice for an unknown node stays on its line.
+  const std::vector<std::string> sums = SumsOf(e);
+  const std::string text = e.node.status == Coverage::kUnknown
+                               ? absl::StrCat(absl::StrJoin(sums, "   "), "\n")
+                               : DrawWrapped(sums, "   ", width);
+  return absl::StrCat(out, "\n", InBold(text, style));
+}
+
+Document ToDocument(const Explanation& e) {
+  Document::Lines lines;
+  AddLine("node", NodeText(e), &lines.lines);
+  for (LabelledLine& line : LinesOf(e)) lines.lines.push_back(std::move(line));
+  lines.lines.push_back({"sum", SumsOf(e)});
+  Document document;
+  document.Add(std::move(lines));
+  return document;
 }
 
 std::string ExplainModule(const Report& module, const TableStyle& style) {

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "src/graph/symbol_origin.h"
+#include "src/render/document.h"
 #include "src/report/report.h"
 #include "src/report/view_options.h"
 
@@ -60,6 +61,8 @@ struct Explanation {
 };
 
 std::string ToText(const Explanation& explanation, const TableStyle& style);
+// The same lines for other drawers.
+Document ToDocument(const Explanation& explanation);
 // Of a module that was counted alone, with rows of nodes: its content, and its costliest nodes.
 std::string ExplainModule(const Report& module, const TableStyle& style);
 // JSON: "onnxflops.explain/1" (tools/schema/explain.v1.schema.json).

@@ -45,10 +45,6 @@ using report::Known;
 using report::KnownOf;
 using report::KnownOfChange;
 
-std::string TensorText(const TensorInfo& tensor) {
-  return absl::StrCat(tensor.name, " ", tensor.type, tensor.shape.ToString());
-}
-
 // The parts of the screen.
 Document DocumentOf(const CompareReport& report) {
   return ToDocument(report, !report.request.with.empty());
@@ -65,28 +61,7 @@ Document DocumentOf(const ServingReport& serving) { return ToDocument(serving, V
 Document DocumentOf(const PipelineReport& report) { return ToDocument(report, ViewOptions{}); }
 
 Document DocumentOf(const PyExplanation& of) {
-  if (of.part) return ToDocument(*of.part->report, ViewOptions{});
-  const Explanation& e = *of.node;
-  Document document;
-  Document::Lines lines;
-  const auto add = [&](const char* label, const std::string& text) {
-    if (!text.empty()) lines.lines.push_back({label, {text}});
-  };
-  add("node", absl::StrCat(e.node.name, " (", OpLabel(e.node.domain, e.node.op), ")"));
-  add("module", e.module);
-  for (const TensorInfo& t : e.node.inputs) add("input", TensorText(t));
-  for (const TensorInfo& t : e.node.outputs) add("output", TensorText(t));
-  add("formula", e.formula);
-  add("note", e.note);
-  add("unknown", e.reason);
-  document.Add(std::move(lines));
-  Document::Table table;
-  table.table.columns = {{"operation"}, {"how"}, {"amount", true}};
-  for (const Explanation::Term& term : e.terms) {
-    table.table.rows.push_back({{term.kind, term.how, term.amount.ToString()}});
-  }
-  if (!e.terms.empty()) document.Add(std::move(table));
-  return document;
+  return of.part ? ToDocument(*of.part->report, ViewOptions{}) : ToDocument(*of.node);
 }
 
 std::string Json(const PyExplanation& of) {
@@ -191,19 +166,27 @@ nb::dict Standings(const CompareReport& report) {
   return standings;
 }
 
+// None if a part that is not counted makes the change unknown.
+nb::object ChangeOf(const Quantity& q, const PeakDiff& of) {
+  const Expr change = of.head - of.base;
+  const Known known = KnownOfChange(
+      KnownOf(q, of.base, of.base_lower_bound), KnownOf(q, of.head, of.head_lower_bound),
+      change.is_literal() ? std::optional(change.literal()) : std::nullopt);
+  return known == Known::kNothing ? nb::object(nb::none()) : ToFigure(q, change);
+}
+
 nb::object Delta(const Diff& diff, const std::string& quantity) {
-  if (quantity == kPeakActivations.key && diff.peak) {
-    return ToNumber(diff.peak->head - diff.peak->base);
+  if (quantity == kPeakActivations.key) {
+    if (diff.peak) return ChangeOf(kPeakActivations, *diff.peak);
+    Raise(absl::InvalidArgumentError(
+        absl::StrCat("delta(): one of the reports has no ", quantity,
+                     ": give diff() models, or reports of count(memory=True)")));
   }
   const Figure figure = Require(FindFigure(quantity));
   if (const Quantity* q = figure.quantity) {
     const ModuleDiff& model = diff.modules[0];
-    const Expr change = model.Change(*q);
-    const Known known =
-        KnownOfChange(KnownOf(*q, model.BaseOf(*q), model.base_lower_bound),
-                      KnownOf(*q, model.HeadOf(*q), model.head_lower_bound),
-                      change.is_literal() ? std::optional(change.literal()) : std::nullopt);
-    return known == Known::kNothing ? nb::object(nb::none()) : ToFigure(*q, change);
+    return ChangeOf(
+        *q, {model.BaseOf(*q), model.HeadOf(*q), model.base_lower_bound, model.head_lower_bound});
   }
   Raise(absl::InvalidArgumentError(absl::StrCat("delta(): ", quantity, " is not a quantity")));
 }

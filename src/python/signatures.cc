@@ -84,9 +84,12 @@ Shown ShowFunction(absl::string_view head, absl::string_view result, absl::strin
   for (const settings::Row& option : list.rows()) {
     if (IsNotInPython(option.name)) continue;
     absl::StrAppend(&shown.signature, ", ", Parameter(option));
-    const std::string text = ArgumentWords(settings::FirstSentence(option.text));
-    absl::StrAppend(&shown.help, "  ", ArgumentName(option), ": ",
-                    IsOfServing(option.name) ? "Of Report.serving(), not of this" : text, "\n");
+    const std::string name = ArgumentName(option);
+    const std::string text = IsOfServing(option.name)
+                                 ? absl::StrCat("Always refused: Report.serving(", name,
+                                                "=...) counts the step of a server")
+                                 : ArgumentWords(settings::FirstSentence(option.text));
+    absl::StrAppend(&shown.help, "  ", name, ": ", text, "\n");
   }
   if (!sizes.empty()) {
     absl::StrAppend(&shown.signature, ", **sizes: ", sizes);

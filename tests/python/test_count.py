@@ -506,6 +506,20 @@ def test_serving(program):
     config = ROOT / "tests/data/config/gpt2/config.json"
     serving = onnxflops.load(config).count(batch=1).serving(prefill=512, decode="1@512")
     assert serving.to_json() == program("count", config, "--dim", "batch=1", "--prefill", "512", "--decode", "1@512", "--format", "json")
+    for name in ("requests", "experts"):
+        assert f"{name}: Always refused: Report.serving({name}=...) counts the step of a server" in onnxflops.Model.count.__doc__
+        with pytest.raises(onnxflops.UnsupportedError, match=r"Report\.serving\(\) counts the step of a server"):
+            onnxflops.load(config).count(**{name: "2"})
+
+
+def test_a_table_has_plain_columns():
+    """What is a dict in a row is columns of their own in a table."""
+    pytest.importorskip("pandas", reason="pandas is not installed: tools/test --python-all has it")
+    report = onnxflops.load(ROOT / "tests/data/config/gpt2").count(batch=1, device="h100-sxm", dtype="bf16")
+    serving = report.serving(prefill=512, decode="1@512")
+    table = serving.to_pandas()
+    assert list(table["time_seconds"]) == [row["time"]["seconds"] for row in serving.rows()]
+    assert table["bindings_past"][1] == 512 and not {"time", "bindings"} & set(table)
 
 
 def test_the_step_of_a_server(program):
@@ -704,6 +718,11 @@ def test_diff_and_check_of_reports(tmp_path, program):
     for one, other in ((base, head), (base.to_json(), head.to_json().encode()), (tmp_path / "224.json", str(tmp_path / "336.json")), (m, head)):
         diff = onnxflops.diff(one, other)
         assert diff.delta("macs") == change and not diff.is_empty
+    assert onnxflops.diff(m, m).delta("peak_activation_bytes") == 0
+    one, two = m.count(memory=True), m.count(memory=True, at_batch=2)
+    assert onnxflops.diff(one, two).delta("peak_activation_bytes") == two.memory.inference_peak_bytes - one.memory.inference_peak_bytes > 0
+    with pytest.raises(onnxflops.InvalidError, match="one of the reports has no peak_activation_bytes: give diff\\(\\) models, or reports"):
+        onnxflops.diff(base, head).delta("peak_activation_bytes")
     same = onnxflops.diff(base, head)
     assert same.to_json() == program("diff", tmp_path / "224.json", tmp_path / "336.json", "--format", "json")
     titles = [line for line in str(same).splitlines() if line.startswith(("base", "head"))]

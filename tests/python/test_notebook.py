@@ -17,7 +17,7 @@ VIEWS = {
     "Diff": ["onnxflops.diff('old.onnx', 'clip.onnx', batch=1)", "attn", "+14.89 M"],
     "Check": ["onnxflops.check('clip.onnx', max='macs=190 GMAC', batch=1)", "190 GMAC", "failed"],
     "Mfu": ["onnxflops.mfu('clip.onnx', batch=512, step_time=0.62, devices=8, device='h100-sxm', dtype='bf16')", "12.41"],
-    "Explanation": ["onnxflops.load('clip.onnx').explain('node_Conv_2481', batch=1)", "Conv", "mac", "346816512"],
+    "Explanation": ["onnxflops.load('clip.onnx').explain('node_Conv_2481', batch=1)", "mac = Y.elements*C*k", "346,816,512", "MACs 346.8 M", "396.6 G)", "read 3.763 MB"],
     "Explanation of a module": ["onnxflops.load('clip.onnx').explain('visual.conv1', batch=1)", "visual.conv1", "346.8 M"],
     "Sweep": ["onnxflops.load('clip.onnx').sweep(batch=[1, 8])", "batch"],
 }

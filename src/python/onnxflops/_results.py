@@ -121,10 +121,18 @@ def rows(result: Any, by: str | None) -> list[dict[str, Any]]:
     return [_row(entry) for entry in document[name]]
 
 
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    """A dict in a row as columns of its own: `time_seconds` is the `seconds` of `time`."""
+    flat: dict[str, Any] = {}
+    for key, value in row.items():
+        flat.update({f"{key}_{name}": item for name, item in _flat(value).items()} if isinstance(value, dict) else {key: value})
+    return flat
+
+
 def to_pandas(result: Any, by: str | None) -> pandas.DataFrame:
     """Columns of whole numbers stay exact: int64, or objects."""
     try:
         import pandas
     except ImportError as error:
         raise ImportError("to_pandas() needs pandas: pip install 'onnxflops[pandas]'") from error
-    return pandas.DataFrame.from_records(rows(result, by))
+    return pandas.DataFrame.from_records([_flat(row) for row in rows(result, by)])
