@@ -171,13 +171,23 @@ void RefuseMisspelt(const settings::Table& list, const std::string& name, const 
   if (!similar.empty()) RaiseTypeError(absl::StrCat(what, " is no argument", similar));
 }
 
+// A size is one number; the function for several is named.
+void AddOneSize(const std::string& name, nb::handle value, const std::string& what,
+                Bindings* sizes) {
+  if (!IsInt(value) && IsSequence(value)) {
+    RaiseTypeError(absl::StrCat(what, ": ", Quoted(name), " should be an int, not ",
+                                TypeName(value), ": Model.sweep(...) counts at several sizes"));
+  }
+  AddSize(name, value, what, sizes);
+}
+
 void AddSizes(nb::handle value, const std::string& what, Bindings* sizes) {
   if (!PyMapping_Check(value.ptr()) || !PyObject_HasAttrString(value.ptr(), "items")) {
     RaiseTypeError(
         absl::StrCat(what, " should be a mapping of names to sizes, not ", TypeName(value)));
   }
   for (const nb::handle item : value.attr("items")()) {
-    AddSize(FromStr(item[0], what), item[1], what, sizes);
+    AddOneSize(FromStr(item[0], what), item[1], what, sizes);
   }
 }
 
@@ -259,7 +269,7 @@ Given SetOptions(const nb::kwargs& given, const settings::Table& list, const std
       taken.options.push_back(Said(*option));
     } else if (others == Others::kSizes) {
       if (!IsInt(value)) RefuseMisspelt(list, name, what);
-      AddSize(name, value, function, &taken.sizes);
+      AddOneSize(name, value, function, &taken.sizes);
     } else {
       RaiseTypeError(absl::StrCat(what, " is no argument"));
     }

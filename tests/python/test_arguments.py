@@ -182,12 +182,23 @@ def test_errors_name_arguments(gpt2):
         (lambda m: expand(5, {}), "scan(): 'sources' should be a path, a URL, or a list of them, not int"),
         (lambda m: make_engine("local", "x", None), "scan(): 'workers' should be an int, not str"),
         (lambda m: onnxflops.mfu(m.count(), batch=8), "mfu() of a report, which has its sizes and options: 'batch' is no argument"),
+        (lambda m: m.count(batch=[1, 2]), "count(): 'batch' should be an int, not list: Model.sweep(...) counts at several sizes"),
+        (lambda m: m.count(dim={"seq": (1, 2)}), "count(): 'dim': 'seq' should be an int, not tuple: Model.sweep(...) counts at several sizes"),
     ],
 )  # fmt: skip
 def test_wrong_types_name_their_argument(gpt2, call, text):
     with pytest.raises(TypeError) as raised:
         call(gpt2)
     assert str(raised.value) == text
+
+
+def test_the_way_is_named():
+    """Of what people try first."""
+    for name in ("count", "compare", "sweep"):
+        with pytest.raises(AttributeError, match=rf"module 'onnxflops' has no attribute '{name}': load\(path\)\.{name}\("):
+            getattr(onnxflops, name)
+    with pytest.raises(onnxflops.InvalidError, match=r"models: is a directory, .*: scan\(folder, out\) counts all models below it$"):
+        onnxflops.load(ROOT / "models")
 
 
 def test_misspelt_options_are_suggested(gpt2):

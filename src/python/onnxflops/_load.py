@@ -49,7 +49,7 @@ def load(source: Source, *, name: str | None = None, storage_options: dict[str, 
             raise TypeError("load(): a path is the name of its model")
         if isinstance(source, str) and is_url(source):
             return load_url(source, most_bytes=_MOST_BYTES, options=storage_options)[0]
-        return _core._load_path(source, origin_of_path(source))
+        return _load_path(source)
     if isinstance(source, Model):
         return source
     if isinstance(source, (bytes, bytearray, memoryview)):
@@ -63,6 +63,15 @@ def load(source: Source, *, name: str | None = None, storage_options: dict[str, 
 
         return _core._load_bytes(json.dumps(dict(source)).encode(), "config.json" if name is None else name)
     raise TypeError(f"load(): {type(source).__name__} is no path, bytes, file object, ModelProto or configuration")
+
+
+def _load_path(path: Union[str, os.PathLike[str], os.PathLike[bytes]]) -> Model:
+    try:
+        return _core._load_path(path, origin_of_path(path))
+    except _errors.InvalidError as error:
+        if "is a directory, not a file" not in str(error):
+            raise
+        raise _errors.InvalidError(f"{error}, and holds no single model: scan(folder, out) counts all models below it") from None
 
 
 def _load_bytes(data: bytes, name: str) -> Model:
