@@ -45,6 +45,7 @@ TextTable compare::ModelsTable(absl::Span<const CompareReport> reports) {
                                                                {"our FLOPs", &Amounts::flops}};
   if (reports[0].request.activations) ours = {{"our activations", &Amounts::activation_count}};
   table.columns = {{"model", false, Narrow::kName}};
+  table.columns[0].paths = true;
   for (const auto& [title, of] : ours) table.columns.push_back({title, true});
   for (const ToolRow& tool : reports[0].tools) {
     table.columns.push_back(

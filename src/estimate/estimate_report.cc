@@ -147,6 +147,7 @@ TextTable ManyModels(const EstimateReport& report) {
                    {"MACs", true},
                    {"FLOPs", true},
                    {"training", true}};
+  table.columns[0].paths = true;
   if (report.calibration) table.columns.push_back({"calibrated", true});
   std::vector<size_t> shown;  // tools that have any figure
   for (size_t i = 0; i < report.models[0].tools.size(); ++i) {

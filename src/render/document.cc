@@ -9,11 +9,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -289,6 +292,43 @@ std::string LatexText(absl::string_view raw) {
   return out;
 }
 
+// The last `parts` parts of a path.
+absl::string_view EndOf(absl::string_view path, size_t parts) {
+  size_t begin = path.size();
+  for (; parts > 0 && begin != absl::string_view::npos; --parts) {
+    begin = begin == 0 ? absl::string_view::npos : path.rfind('/', begin - 1);
+  }
+  return begin == absl::string_view::npos ? path : path.substr(begin + 1);
+}
+
+// Names of files, with folders only where two files have one name: "clip.onnx", "a/model.onnx".
+std::vector<std::string> NamesOf(const std::vector<std::string>& paths) {
+  std::vector<std::string> names(paths.size());
+  std::vector<size_t> open(paths.size());
+  std::iota(open.begin(), open.end(), size_t{0});
+  for (size_t parts = 1; !open.empty(); ++parts) {
+    absl::flat_hash_map<absl::string_view, absl::flat_hash_set<absl::string_view>> with_end;
+    for (const size_t i : open) with_end[EndOf(paths[i], parts)].insert(paths[i]);
+    const auto is_told = [&](size_t i) {
+      const absl::string_view name = EndOf(paths[i], parts);
+      if ((with_end[name].size() > 1 || name.empty()) && name != paths[i]) return false;
+      names[i] = std::string(name);
+      return true;
+    };
+    open.erase(std::remove_if(open.begin(), open.end(), is_told), open.end());
+  }
+  return names;
+}
+
+TextTable WithNames(TextTable table) {
+  std::vector<std::string> paths;
+  for (const TextTable::Row& row : table.rows) paths.push_back(row.cells[0]);
+  std::vector<std::string> names = NamesOf(paths);
+  for (size_t i = 0; i < names.size(); ++i) table.rows[i].cells[0] = std::move(names[i]);
+  table.columns[0].paths = false;
+  return table;
+}
+
 class LatexDrawer {
  public:
   void Comment(absl::string_view text) { absl::StrAppend(&out_, "% ", Printable(text), "\n"); }
@@ -321,6 +361,7 @@ class LatexDrawer {
   }
 
   void Table(const TextTable& table) {
+    if (!table.columns.empty() && table.columns[0].paths) return Table(WithNames(table));
     if (!table.rows.empty()) {
       std::string aligned;
       std::vector<std::string> titles;

@@ -25,6 +25,7 @@ struct TextTable {
     } narrow = Narrow::kKeep;
     bool foreign = false;  // the title holds text of a file
     bool picture = false;  // drawn with letters: on a screen only
+    bool paths = false;    // of files: a paper has no room for their folders
   };
   struct Row {
     std::vector<std::string> cells;

@@ -95,6 +95,7 @@ TextTable MemoryTable(absl::Span<const MemoryRow> rows, bool exact) {
   using Narrow = TextTable::Column::Narrow;
   TextTable table;
   table.columns.push_back({"model", false, Narrow::kName});
+  table.columns[0].paths = true;
   std::vector<size_t> shown;
   for (size_t i = 0; i < std::size(kMemoryFigures); ++i) {
     const auto has = [&](const MemoryRow& row) {

@@ -167,6 +167,7 @@ TextTable ModelTable(absl::Span<const ModelRow> rows, const ViewOptions& options
   const bool has_sizes = std::any_of(rows.begin(), rows.end(), HasSizes);
   TextTable table;
   table.columns.push_back({"model", false, Narrow::kName});
+  table.columns[0].paths = true;
   const bool chosen = !options.columns.empty();
   const std::vector<size_t> shown = ShownQuantities(rows, options);
   const bool has_integers = std::any_of(rows.begin(), rows.end(), HasIntegers);

@@ -10,6 +10,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "onnx/onnx_pb.h"
 #include "src/base/limit_error.h"
@@ -82,6 +83,28 @@ TEST(EscapeTest, LatexHasNoCommandOfAFile) {
             "{-}{-} \\\\\n"
             "  a{-}1 & \\textminus{}554.0 G \\\\\n"
             "\\bottomrule\n\\end{tabular}\n");
+}
+
+// A paper has no room for folders. They stay where they tell two files apart.
+TEST(LatexTest, PathsAreNames) {
+  const std::pair<std::vector<std::string>, std::vector<std::string>> cases[] = {
+      {{"models/a.onnx", "/tmp/b.onnx"}, {"a.onnx", "b.onnx"}},
+      {{"a/model.onnx", "b/model.onnx", "b/c.onnx"}, {"a/model.onnx", "b/model.onnx", "c.onnx"}},
+      {{"x/a/m", "y/a/m", "m", "/m"}, {"x/a/m", "y/a/m", "m", "/m"}},
+      {{"a/m", "a/m", "f/", ""}, {"m", "m", "f/", ""}},
+  };
+  for (const auto& [paths, names] : cases) {
+    TextTable table;
+    table.columns = {{"model"}};
+    table.columns[0].paths = true;
+    for (const std::string& path : paths) table.rows.push_back({{path}});
+    Document document;
+    document.Add(Document::Table{table});
+    EXPECT_THAT(DrawLatex(document),
+                HasSubstr(absl::StrCat("\\midrule\n  ", absl::StrJoin(names, " \\\\\n  "),
+                                       " \\\\\n\\bottomrule")));
+    EXPECT_THAT(DrawMarkdown(document), HasSubstr(paths[0]));
+  }
 }
 
 TEST(EscapeTest, JsonIsValidAndReadsBack) {
