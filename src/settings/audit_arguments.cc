@@ -10,6 +10,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/api/load.h"
@@ -142,6 +143,11 @@ AuditRow AuditPublished(const Published& published, const CountOptions& options,
   if (audited.ok()) return *std::move(audited);
   AuditRow row;
   row.fault = std::string(audited.status().message());
+  if (absl::IsNotFound(audited.status()) && !published.written.empty() &&
+      absl::EndsWith(row.fault, "no such file")) {
+    absl::StrAppend(&row.fault, " (", Quoted(published.written),
+                    " starts at the folder of the table)");
+  }
   row.name = published.name;
   row.model = published.model;
   row.published = published.figure;

@@ -164,6 +164,7 @@ absl::StatusOr<std::vector<Published>> ParsePublished(absl::string_view text,
           "the model is -, which is standard input: name a file (./- for one of that name)");
     }
     const bool relative = model.empty() || model[0] != '/';
+    if (relative && !folder.empty()) published.written = model;
     published.model = absl::StrCat(relative ? folder : "", model);
   }
   if (figures.empty()) return absl::InvalidArgumentError("has no figures");

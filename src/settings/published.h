@@ -17,6 +17,7 @@ namespace onnxflops::settings {
 struct Published {
   int64_t line = 0;                 // of the file
   std::string name, model, module;  // of a part of the model; "": the whole model
+  std::string written;              // the model's path in the table, if it is relative to a folder
   Bindings sizes;                   // of this figure only
   PublishedFigure figure;
   bool of_zoo = false;  // which counts one image
