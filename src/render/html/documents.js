@@ -63,12 +63,15 @@ function rooflineChart(roof, view, measured = false) {
 
 const kVerdicts = ["error", "failed", "not_proven", "allowed", "warned", "skipped", "passed"];
 
-// "+2.15 %", "<0.01 % over"; "\u00d7 1.033 G of the limit" if the figure is that many times the limit.
+// What is left of the limit: "+2.15 %", "<0.01 % over"; "\u00d7 1.033 G of the limit" if the figure is that many times the limit.
 function marginText(rule) {
-  const text = rule.margin.replace("<= ", "\u2264 ");
-  if (!(rule.margin_percent < -1000)) return text.replace(/-(<.*)/, "$1 over").replace("+<", "<").replace(/-(?=[0-9])/, "\u2212");
-  const times = factorText(ratio(amountOf(rule.actual_value, rule.unit), amountOf(rule.limit_value, rule.unit)));
-  return `${text.startsWith("\u2264") ? "\u2265 " : ""}${times} of the limit`;
+  if (!rule.margin) return "";
+  if (rule.margin_percent < -1000) {
+    const times = factorText(ratio(amountOf(rule.actual_value, rule.unit), amountOf(rule.limit_value, rule.unit)));
+    return `${knownText(rule.lower_bound ? "atLeast" : "exact", times)} of the limit`;
+  }
+  const text = rule.margin.replace(/^[^-+]*/, "");  // without the sign of a bound
+  return knownText(rule.lower_bound ? "atMost" : "exact", minus(text.replace(/-(<.*)/, "$1 over").replace("+<", "<")));
 }
 // The program's text of a limit or figure; what grew more than tenfold with the factor: "\u00d7 38,777 (12.3 G, base 318 k)".
 function shownText(rule, side) {
