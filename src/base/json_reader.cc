@@ -258,7 +258,7 @@ std::string WithoutNotNumbers(absl::string_view given) {
       quoted = !quoted;
     } else if (!quoted) {
       for (const absl::string_view word : {"NaN", "-Infinity", "Infinity"}) {
-        if (!absl::StartsWith(given.substr(i), word)) continue;
+        if (!absl::StartsWith(absl::string_view(text).substr(i), word)) continue;
         text.replace(i, word.size(), absl::StrCat("{}", std::string(word.size() - 2, ' ')));
         break;
       }

@@ -29,7 +29,7 @@ def anchors(path):
 
 
 pages = ["README.md", "CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "RELEASING.md", "SECURITY.md", "models/CLIP.md", "models/SOURCES.md"]
-pages += sorted(os.path.join(folder, name) for folder in ("docs", "docs/commands") for name in os.listdir(folder) if name.endswith(".md"))
+pages += sorted(os.path.join(folder, name) for folder in ("docs", "docs/commands", "docs/published") for name in os.listdir(folder) if name.endswith(".md"))
 faults = []
 linked = set()
 for page in pages:

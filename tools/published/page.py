@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/published.md, docs/published-table.html and src/settings/zoos.csv from the rows in tests/data/published/.
+"""Writes docs/published.md, docs/published/*.md, docs/published-table.html and src/settings/zoos.csv from the rows in tests/data/published/.
 
   tools/published/page.py            writes them
   tools/published/page.py --check    fails if one of them is not that of the rows
@@ -21,6 +21,8 @@ import reproduce  # noqa: E402
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DATA = os.path.join(ROOT, "tests", "data", "published")
 COMMAND = "tools/published/page.py"
+WRITTEN = f"<!-- written by {COMMAND} from tests/data/published/ -->"
+BACK = "[Published figures, reproduced](../published.md) has the other tables, and how the figures are made."
 
 
 def read(name):
@@ -93,12 +95,12 @@ def shares(tables, zoos):
         zoo, quantity = table["zoo"], table["quantity"]
         rows = [row for row in zoos[zoo] if row["quantity"] == quantity]
         same = sum(row["verdict"] == "same" for row in rows)
-        lines.append(f"| {zoo}, {WHERE[quantity]} | {int(table['figures']):,} | {len(rows):,} | {same:,} | {percent(same, len(rows))} |")
+        lines.append(f"| [{zoo}](published/{zoo}.md), {WHERE[quantity]} | {int(table['figures']):,} | {len(rows):,} | {same:,} | {percent(same, len(rows))} |")
     return lines
 
 
-def section(zoo, tables, rows):
-    text = [f"## {zoo}", "", wrapped(tables[0]["about"]), ""]
+def zoo_page(zoo, tables, rows):
+    text = [f"# Published figures of {zoo}", "", WRITTEN, "", wrapped(tables[0]["about"]), ""]
     for table in tables:
         of = [row for row in rows if row["quantity"] == table["quantity"]]
         models = len({(row["model"], row["size"]) for row in of})
@@ -123,18 +125,18 @@ def section(zoo, tables, rows):
             text.append(f"| {row['model']}{size} | {padded(row)} {WHERE[row['quantity']]} | {grouped(row['theirs']) or 'not built'} | {row['reason'].replace('|', '/')} |")
     else:
         text.append("Every figure that was run is reproduced.")
-    return text + [""]
+    return "\n".join([*text, "", wrapped(BACK), ""])
 
 
 def name_of(row):
     return row["model"].replace("3_5", "3.5").replace("_", " ")
 
 
-def throughput(rows):
+def throughput_page(rows):
     """NVIDIA's table of rates of training: the FLOPs of a token that it implies."""
     known = [row for row in rows if row["least"]]
     same = sum(row["verdict"] == "same" for row in known)
-    text = ["## Training with Megatron-Bridge", "",
+    text = ["# Published rates of training with Megatron-Bridge", "", WRITTEN, "",
             wrapped("docs/performance-summary.md of NVIDIA-NeMo/Megatron-Bridge at 067f987 has tokens and TFLOP a second of each GPU, and no FLOPs. Their quotient is the FLOPs of a "
                     "token in a training step. Samples a second are whole numbers in this table, and so are TFLOP, so that a row has two bounds. "
                     f"num_floating_point_operations, from the published configuration, is between the bounds in {same} of {len(known)} rows. "
@@ -152,14 +154,14 @@ def throughput(rows):
         disjoint = max(float(other["least"]) for other in others) > min(float(other["most"]) for other in others)
         excluded = " The bounds of the rows of this model exclude each other, so that no figure is between both." if disjoint else ""
         text += ["", wrapped(f"{name_of(row)} on {row['system']} is {far:.3f} % outside of its bounds.{excluded}")]
-    return text + [""]
+    return "\n".join([*text, "", wrapped(BACK), ""])
 
 
 def markdown(tables, zoos):
     rows = [row for zoo in zoos.values() for row in zoo]
     same = sum(row["verdict"] == "same" for row in rows)
     left = sum(int(table["figures"]) for table in tables) - len(rows)
-    text = ["# Published figures, reproduced", "", f"<!-- written by {COMMAND} from tests/data/published/ -->", "",
+    text = ["# Published figures, reproduced", "", WRITTEN, "",
             wrapped(f"**{len(rows):,} published figures were run. {same:,} come out the same, to the last digit that the zoo prints. "
                     f"{len(rows) - same:,} do not.** {left:,} more figures of these tables have not been run yet."), "",
             wrapped("Each model is built without weights from its package, exported, and counted by the convention of the tool that made the zoo's figure. "
@@ -168,9 +170,9 @@ def markdown(tables, zoos):
             wrapped("[published-table.html](published-table.html) is the searchable table: one file without a network, with every row, its figure by our own "
                     "definition, and why two figures differ. Download it and open it in a browser."), ""]
     text += shares(tables, zoos) + [""]
-    for zoo, of in zoos.items():
-        text += section(zoo, [table for table in tables if table["zoo"] == zoo], of)
-    text += throughput(read("nemo.csv"))
+    text += [wrapped("The page of a table says what its figures count, what they leave out, and why each figure that is not the same differs. "
+                     "[Rates of training with Megatron-Bridge](published/megatron-bridge.md) are another kind of figure: TFLOP/s and tokens a second, "
+                     "whose quotient is the FLOPs of a token."), ""]
     text += ["## Two figures for one model", "",
              wrapped("These rows of public tables cannot both be the cost of the same thing. The last column says what differs."), "",
              "| model | figures | what differs |", "|---|---|---|"]
@@ -248,10 +250,14 @@ def main():
     tables = read("tables.csv")
     zoos = {zoo: rows_of(zoo) for zoo in dict.fromkeys(table["zoo"] for table in tables)}
     faults = []
-    for name, text in (("docs/published.md", markdown(tables, zoos)), ("docs/published-table.html", page(tables, zoos)),
-                       ("src/settings/zoos.csv", zoo_table(zoos))):
+    written = {"docs/published.md": markdown(tables, zoos), "docs/published/megatron-bridge.md": throughput_page(read("nemo.csv")),
+               "docs/published-table.html": page(tables, zoos), "src/settings/zoos.csv": zoo_table(zoos)}
+    for zoo, of in zoos.items():
+        written[f"docs/published/{zoo}.md"] = zoo_page(zoo, [table for table in tables if table["zoo"] == zoo], of)
+    for name, text in written.items():
         path = os.path.join(ROOT, name)
         if "--check" not in sys.argv[1:]:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
         elif not os.path.exists(path) or open(path, encoding="utf-8").read() != text:
