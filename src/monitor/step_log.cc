@@ -663,8 +663,8 @@ std::string JsonOfPython(absl::string_view line) {
                                     {": -inf", ": -Infinity"}});
 }
 
-// The list of records in a document on one line: the objects of a list, which is all of it or one
-// of its values. nullopt for any other line.
+// The records in a document on one line: the objects of a list, or of the log_history of Hugging
+// Face. Another list of objects may be a field of a step. nullopt for any other line.
 std::optional<nlohmann::json> RecordsIn(absl::string_view line) {
   const auto is_records = [](const nlohmann::json& list) {
     return list.is_array() && !list.empty() &&
@@ -677,11 +677,9 @@ std::optional<nlohmann::json> RecordsIn(absl::string_view line) {
   absl::StatusOr<nlohmann::json> json = ParseJson(line, {.not_numbers = true});
   if (!json.ok()) return std::nullopt;
   if (is_records(*json)) return *std::move(json);
-  if (!json->is_object()) return std::nullopt;
-  for (nlohmann::json& value : *json) {
-    if (is_records(value)) return std::move(value);
-  }
-  return std::nullopt;
+  const auto history = json->find("log_history");  // of an object
+  if (history == json->end() || !is_records(*history)) return std::nullopt;
+  return std::move(*history);
 }
 
 }  // namespace

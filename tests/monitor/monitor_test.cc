@@ -752,6 +752,9 @@ TEST(MonitorTest, TrainersOfHuggingFace) {
             "1 0.5 0;");
   EXPECT_EQ(Watch("[\n{\"step\": 1, \"step_time\": 2, \"batch\": 1, \"seq\": 1},\n]"), "1 0.5 0;");
   EXPECT_EQ(Watch("[{\"step\": 1, \"step_time\": 2, \"batch\": 1, \"seq\": 1}]"), "1 0.5 0;");
+  // A list of objects may be a field of a step.
+  EXPECT_EQ(Watch(R"({"step": 1, "step_time": 2, "batch": 1, "seq": 1, "gpus": [{"step": 7}]})"),
+            "1 0.5 0;");
 }
 
 // The lines of nanoGPT's train.py, and of Megatron's training_log, where --dim gives the rest.
