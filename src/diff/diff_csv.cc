@@ -1,9 +1,11 @@
 // Diffs for spreadsheets and scripts.
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
 #include "src/diff/diff_writers.h"
 #include "src/render/known.h"
@@ -38,7 +40,10 @@ void AddLine(const Diff& diff, bool weights, const DiffPart& part, std::vector<s
     const Known of_head = KnownOf(*q, head, part.head_lower_bound);
     cells.push_back(KnownField(of_base, FieldText(*q, base)));
     cells.push_back(KnownField(of_head, FieldText(*q, head)));
-    cells.push_back(KnownField(KnownOfChange(of_base, of_head), FieldText(*q, part.Change(*q))));
+    const Expr change = part.Change(*q);
+    const std::optional<absl::int128> value =
+        change.is_literal() ? std::optional(change.literal()) : std::nullopt;
+    cells.push_back(KnownField(KnownOfChange(of_base, of_head, value), FieldText(*q, change)));
   }
   cells.emplace_back(part.lower_bound() ? "true" : "false");
   table->rows.push_back({std::move(cells)});

@@ -708,6 +708,24 @@ def test_what_is_not_counted_is_a_warning(program):
 RESNET = ROOT / "models/resnet50.onnx"
 
 
+def test_unknown_is_none_in_rows():
+    """Never 0: of a model, its modules and its operators, in whatever has rows."""
+    diff = onnxflops.diff(CUSTOM, RESNET, batch=1, seq=16)
+    rows = {row["path"]: row for row in diff.rows()}
+    assert rows["mlp"]["flops_base"] is rows["mlp"]["macs_base"] is rows["mlp"]["flops_delta"] is None and rows["mlp"]["flops_head"] == 0
+    assert rows[""]["macs_base"] is rows[""]["macs_delta"] is rows[""]["flops_delta"] is None and rows[""]["macs_head"] == 4089184256
+    assert next(row for row in diff.rows("op") if row["op"] == "Add")["flops_base"] is None
+    opened = {row["path"]: row for row in onnxflops.diff(RESNET, CUSTOM).rows()}
+    assert opened[""]["macs_head"] is opened[""]["macs_delta"] is None
+    [first, _] = onnxflops.load(CUSTOM).sweep(batch=1, seq=[8, 16]).rows()
+    assert first["macs"] is first["int_ops"] is None and first["flops"] == 28720
+
+
+def test_times_of_open_sizes_are_none_in_rows(gpt2):
+    rows = gpt2.sweep(seq=[1, 64], device="t4", dtype="fp16").rows()
+    assert [row["time_bound_seconds"] for row in rows] == [None, None] and str(rows[0]["macs"]) == "123550464*batch"
+
+
 def test_diff_and_check_of_reports(tmp_path, program):
     """A side is a model, a report, or the JSON of one, as text, as bytes or in a file."""
     m = onnxflops.load(RESNET)

@@ -44,10 +44,14 @@ def _is_figure(value: Any) -> bool:
 
 
 def _number(figure: dict[str, Any]) -> Any:
-    """An int, or a float of seconds; an Expr while a size is open; None if nothing is known."""
+    """An int, or a float of seconds; an Expr while a size is open; None if nothing is known, and of a time while a size is open."""
     if figure["value"] is not None or figure["expr"] is None:
         return figure["value"]
-    return _core._expr(figure["expr"].encode(), [])
+    try:
+        formula = _core._expr(figure["expr"].encode(), [])
+    except InvalidError:  # 1e-21*(...), of seconds
+        return None
+    return None if isinstance(formula, int) else formula  # a number without a value is the part that was counted
 
 
 def _plain(value: Any) -> Any:
@@ -66,6 +70,8 @@ def _row(entry: dict[str, Any]) -> dict[str, Any]:
     for key, value in entry.items():
         if isinstance(value, dict) and _is_figure(value.get("delta")):
             row.update({f"{key}_{side}": _plain(figure) for side, figure in value.items()})
+            if row[f"{key}_base"] is None or row[f"{key}_head"] is None:
+                row[f"{key}_delta"] = None
         elif key == "work":
             row.update(_plain(value))
         else:
