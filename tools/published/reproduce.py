@@ -84,7 +84,8 @@ BUILDS = {"timm": ["unfused attention", "fused attention", "reparameterised, unf
           "pycls": ["as it is"],
           "mobilenet": ["as it is"],
           "mmpretrain": ["unfused attention", "unfused attention, by mmcv's counter", "unfused attention, in training mode", "reparameterised",
-                         "unfused attention, image of 224", "unfused attention, image of 224, by mmcv's counter"]}
+                         "unfused attention, image of 224", "unfused attention, image of 224, by mmcv's counter",
+                         "convolutions padded as before PyTorch 1.9, by mmcv's counter", "strides of 2022-12-14, in training mode"]}
 
 
 def build_timm(onnxflops, row, built):
@@ -274,6 +275,9 @@ def mmpretrain_module(name, built, device="meta"):
     from mmpretrain.apis.model import ModelHub
     from mmpretrain.models.utils import attention
     attention.scaled_dot_product_attention = attention.scaled_dot_product_attention_pyimpl  # as with torch 1, that of all figures up to 2023-03
+    if built.startswith("convolutions padded as before PyTorch 1.9"):  # ConvMixer asks for its version
+        from mmpretrain.models.backbones import convmixer
+        convmixer.digit_version = lambda version: version != torch.__version__
 
     class Features(torch.nn.Module):
         def __init__(self, model):
@@ -294,6 +298,14 @@ def mmpretrain_module(name, built, device="meta"):
             raise ValueError("nothing is reparameterised")
         for part in parts:
             part.switch_to_deploy()
+    if built.startswith("convolutions padded") and not any(type(part).__name__ == "Conv2dAdaptivePadding" for part in model.modules()):
+        raise ValueError("no convolution is padded in another way")
+    if built.startswith("strides of"):  # ec489470 of mmpretrain moved them after the figures were written
+        strided = [part for part in model.modules() if type(part).__name__ == "EdgeResidual" and part.conv1.conv.stride == (2, 2)]
+        if not strided:
+            raise ValueError("no stride has been moved")
+        for part in strided:
+            part.conv1.conv.stride, part.conv2.conv.stride = (1, 1), (2, 2)
     side = mmpretrain_size(ModelHub.get(name).config)
     if "image of 224" in built:  # without --shape, get_flops.py has one of 224 x 224
         if side == 224:
@@ -306,7 +318,7 @@ LAST = {}  # the model that was exported last: builds that differ in the counter
 
 
 def build_mmpretrain(onnxflops, row, built):
-    key = row["model"], built == "reparameterised", "image of 224" in built
+    key = row["model"], built.removesuffix(", by mmcv's counter").removesuffix(", in training mode")
     if key not in LAST:
         module, image = mmpretrain_module(row["model"], built, "cpu" if built == "reparameterised" else "meta")
         LAST.clear()
