@@ -15,6 +15,7 @@
 #include "src/diff/diff_parts.h"
 #include "src/diff/diff_writers.h"
 #include "src/diff/pipeline_diff.h"
+#include "src/render/format.h"
 #include "src/render/html_page.h"
 #include "src/render/json_writer.h"
 #include "src/report/html_tree.h"
@@ -80,6 +81,19 @@ void WriteLowerBounds(const PeakDiff& peak, report::JsonWriter* json) {
   json->EndArray();
 }
 
+// Which sides of an operator are not fully counted: {"Add": [true, false]}. Others are left out.
+void WriteOpLowerBounds(const Diff& diff, report::JsonWriter* json) {
+  json->Key("op_lower_bounds").BeginObject();
+  for (const OpDiff& op : diff.ops) {
+    if (!op.lower_bound()) continue;
+    json->Key(OpLabel(op.domain, op.op)).BeginArray(report::kOneLine);
+    json->Bool(op.base_lower_bound);
+    json->Bool(op.head_lower_bound);
+    json->EndArray();
+  }
+  json->EndObject();
+}
+
 void WriteStageTexts(const StageTexts& texts, report::JsonWriter* json) {
   json->Key("noun").String("stage");
   WriteTexts("words", texts.words, json);
@@ -110,6 +124,7 @@ std::string PageOf(const Diff& diff, const Quantity& cost, const StageTexts* sta
   json.EndArray();
   json.Key("modules_in_words").String(absl::StrJoin(diff::ModulesInWords(diff), "; "));
   if (diff.peak) WriteLowerBounds(*diff.peak, &json);
+  WriteOpLowerBounds(diff, &json);
   if (stages != nullptr) WriteStageTexts(*stages, &json);
   json.Key("base_root").String(diff.modules[0].base_type);
   json.Key("cost").String(cost.key);

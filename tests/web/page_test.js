@@ -160,6 +160,9 @@ function atPlace(document, place) {
   return rest.split(".").reduce((part, key) => part[key], named || document);
 }
 
+// A figure of which nothing is known: it has no value, though no size is open.
+const isUnknown = (part) => Boolean(part) && part.value === null && /^-?[0-9]+$/.test(part.expr);
+
 // Whether a text says the value: "\u2265 396.6 GB*", "1.42 ms" of 10^-21 s, "batch = 379".
 function says(text, value, place) {
   const found = /([-\u2212]?)([0-9][0-9,]*(?:\.[0-9]+)?) ?(k|M|G|T|P|E|ms|\u00b5s|ns|s|%)?/.exec(text);
@@ -188,10 +191,11 @@ async function documents() {
     if (args[0] === "compare") document.page = JSON.parse(run("count", ...args.slice(1), "--format", "json")).totals;
     if (document.stages) document.page = eachOf(document);
     const known = shown.filter(([place]) => !/^page\.(.*_seconds|rate)$/.test(place));
-    const texts = known.map(([place]) => atPlace(document, place)).map((part) => (part && part.expr !== undefined ? part.expr.replace(/^1e-21\*\((.*)\)$/, "$1") : String(part)));
-    const expected = values(texts.map((text) => (/[a-z(]/i.test(text) && !/^[-0-9.e+]+$/.test(text) ? text : "0")), sizes);
+    const texts = known.map(([place]) => atPlace(document, place)).map((part) => (isUnknown(part) ? "null" : part && part.expr !== undefined ? part.expr.replace(/^1e-21\*\((.*)\)$/, "$1") : String(part)));
+    const isFormula = (text) => /[a-z(]/i.test(text) && !/^([-0-9.e+]+|null|undefined)$/.test(text);
+    const expected = values(texts.map((text) => (isFormula(text) ? text : "0")), sizes);
     known.forEach(([place, value, text], i) => {
-      const wanted = /[a-z(]/i.test(texts[i]) && !/^[-0-9.e+]+$/.test(texts[i]) ? expected[i] : texts[i];
+      const wanted = isFormula(texts[i]) ? expected[i] : texts[i];
       const absent = ["null", "undefined"].includes(texts[i]);
       assert(absent ? value === "" : wanted === value, `${name} ${place}: ${value}, not ${wanted}`);
       assert(absent || says(text, value, place), `${name} ${place}: "${text}" of ${value}`);
@@ -368,7 +372,7 @@ async function mouse() {
   assert(await rows(page) < expanded);
   await page.evaluate(() => { navigator.clipboard.writeText = async (words) => { window.copied = words; }; });
   await button("Copy as CSV");
-  assert.match(await page.evaluate(() => window.copied), /^path,type,times,flops,share,macs,params,intensity\r\n/);
+  assert.match(await page.evaluate(() => window.copied), /^path,type,times,flops,flops_share_percent,macs,params,intensity,lower_bound\r\n/);
   await (await page.$$(".blocks [data-id]"))[2].click();
   assert.notStrictEqual(await hash(page), "");
   await page.click(".path button");
@@ -560,7 +564,7 @@ async function looks() {
   const page = await open(write("looks", ...kPages.training));
   const titles = await page.$$eval(".tree thead button", (list) => list.map((button) => button.textContent));
   assert.deepStrictEqual(titles.map((title) => title.replace(" \u2193", "")),
-                         ["module", "FLOPs", "share", "MACs", "backward FLOPs", "backward MACs", "params"].filter((title) => titles.includes(title)));
+                         ["module", "FLOPs", "% of FLOPs", "MACs", "backward FLOPs", "backward MACs", "params"].filter((title) => titles.includes(title)));
   assert(titles.includes("backward FLOPs") && titles.includes("backward MACs"), titles.join());
   const id = await page.$$eval("label", (list) => list.find((label) => label.textContent === "Picture").htmlFor);
   await page.select(`#${id}`, "areas");
@@ -611,6 +615,9 @@ const kPages = {
   drafts: ["pipeline", `${stages}/speculative.toml`],
   partly: ["pipeline", `${stages}/custom.toml`],
   stages: ["diff", `${stages}/gpt2.toml`, `${stages}/gpt2-beams.toml`, "--device", "h100-sxm", "--dtype", "bf16"],
+  unknown: ["count", "custom-op.onnx"],
+  unknowns: ["count", "custom-op.onnx", "--dim", "batch=1,seq=16,32"],
+  uncounted: ["diff", "custom-op.onnx", "resnet50.onnx", "--dim", "batch=1,seq=16"],
   points: ["pipeline", `${stages}/gpt2.toml`, "--dim", "tokens=16,64", "--dim", "prompt=64,512", "--device", "h100-sxm", "--dtype", "bf16"],
 };
 
@@ -710,6 +717,13 @@ async function verdicts() {
   await limited.$eval("[data-size=seq]", (input) => { input.value = "2000"; input.dispatchEvent(new Event("input")); });
   assert.match(await text(limited, ".hint.bad"), /1 to 1,024, since the model has a table/);
   await close(limited);
+  // What is not counted is no 0 in a chart, either.
+  const sweep = await open(write("sweep-unknown", ...kPages.unknowns));
+  assert.strictEqual(await sweep.$$eval("svg.chart .point", (list) => list.length), 2);
+  const cost = await sweep.$$eval("label", (list) => list.find((label) => label.textContent === "Cost").htmlFor);
+  await sweep.select(`#${cost}`, "macs");
+  assert.match(await text(sweep, "#page"), /There is no chart while a size is open, or where nothing is counted/);
+  await close(sweep);
   const check = await open(write("check-open", "check", "gpt2.onnx", "--max", "flops=9 GFLOP"));
   assert.match(await text(check, "h1.verdict"), /1 not proven$/);
   assert.deepStrictEqual(await check.$$eval("thead th", (list) => list.filter((title) => ["of the limit", "left"].includes(title.textContent)).length), 0);
@@ -779,6 +793,112 @@ async function percentages() {
   }
 }
 
+// ---- "Copy as CSV" has the program's figures
+
+// The rows of a CSV, each as an object.
+function rowsOf(csv) {
+  const lines = csv.trim().split(/\r?\n/).map((line) => [...line.matchAll(/("(?:[^"]|"")*"|[^,]*)(?:,|$)/g)].map(([, cell]) => cell.replace(/^"(.*)"$/, "$1")));
+  return lines.slice(1).map((cells) => Object.fromEntries(lines[0].map((title, i) => [title, cells[i]])));
+}
+async function sizeBy(page, key) {
+  const id = await page.$$eval("label", (list) => list.find((label) => label.textContent === "Size by").htmlFor);
+  await page.select(`#${id}`, key);
+}
+// What the button copies of all rows, with all columns.
+async function copied(page) {
+  await page.$$eval(".choices input:not(:checked)", (list) => list.forEach((box) => box.click()));
+  return rowsOf(await page.evaluate(() => new Promise((done) => {
+    navigator.clipboard.writeText = async (words) => done(words);
+    for (const name of ["Expand all", "Copy as CSV"]) [...document.querySelectorAll("button")].find((button) => button.textContent === name).click();
+  })));
+}
+// Figures of both, for rows of one module. The program rounds FLOP/byte.
+function sameRows(rows, wanted, keys, what) {
+  let seen = 0;
+  for (const row of rows.filter(({ times }) => times === "1")) {
+    const other = wanted.find(({ module: path }) => path === row.path);
+    if (!other) continue;
+    for (const key of keys(row, other)) {
+      assert.strictEqual(row[key], other[key], `${what} ${row.path} ${key}`);
+      ++seen;
+    }
+  }
+  assert(seen > 20, `${what}: ${seen} figures`);
+  return seen;
+}
+async function spreadsheets() {
+  const common = (row, other) => Object.keys(row).filter((key) => key in other && !["type", "intensity"].includes(key));
+  let seen = 0;
+  for (const [model, dims, ...device] of [["gpt2.onnx", "batch=7,seq=333", "--device", "h100-sxm", "--dtype", "bf16"], ["custom-op.onnx", "batch=1,seq=16"]]) {
+    const page = await open(write("csv", "count", model, ...device));
+    for (const [name, size] of dims.split(",").map((dim) => dim.split("="))) {
+      await page.$eval(`[data-size=${name}]`, (input, value) => { input.value = value; input.dispatchEvent(new Event("input")); }, size);
+    }
+    seen += sameRows(await copied(page), rowsOf(run("count", model, "--dim", dims, ...device, "--format", "csv")), common, model);
+    await close(page);
+  }
+  // The program's CSV of a diff has a change of what is counted, where its JSON and the screen have none.
+  const files = ["batch=1,seq=16", "batch=1,seq=8"].map((dims, i) => {
+    const file = path.join(work, `times${i}.json`);
+    run("count", "gpt2.onnx", "--dim", dims, "--device", "t4", "--dtype", "fp16", "--format", "json", "-o", file);
+    return file;
+  });
+  for (const [key, ...args] of [["flops", "diff", "custom-op.onnx", "resnet50.onnx", "--dim", "batch=1,seq=16"], ["macs", "diff", "resnet50.onnx", "custom-op.onnx", "--dim", "batch=1,seq=16"],
+                                ["time_bound_seconds", "diff", ...files], ["time_estimate_seconds", "diff", ...files]]) {
+    const page = await open(write("csv", ...args));
+    await sizeBy(page, key);
+    const list = JSON.parse(run(...args, "--format", "json")).modules, plain = rowsOf(run(...args, "--format", "csv"));
+    const rows = (await copied(page)).map((row) => ({ ...row, times: list.some((module) => module.path === row.path) ? "1" : row.times }));
+    const wanted = list.map((module) => {
+      const row = plain.find(({ module: name }) => name === module.path), of = (side, end) => [`${key}_${end}`, module[key][side].value === null ? "" : row[`${key}_${end}`]];
+      return { module: module.path, lower_bound: String(module.lower_bound), ...Object.fromEntries([of("base", "base"), of("head", "head"), of("delta", "change")]) };
+    });
+    seen += sameRows(rows.filter(({ path: name }) => !/[0-9]-[0-9]/.test(name)), wanted, (row, other) => Object.keys(other).filter((title) => title !== "module"), args.join(" "));
+    for (const row of rows) assert(/^(-?[0-9.]+(e-[0-9]+)?)?$/.test(row[`${key}_change_percent`]), row[`${key}_change_percent`]);
+    await close(page);
+  }
+  const profilePage = await open(write("csv", ...kPages.profile));
+  const measured = rowsOf(run(...kPages.profile, "--format", "csv")).map((row) => ({ ...row, module: row.name, time_seconds: String(Number(row.time_ns) / 1e9) }));
+  const rows = (await copied(profilePage)).map((row) => ({ ...row, time_seconds: String(Number(row.time_seconds)) }));
+  // The program has zeros where a row has no kernel, and its type and its bytes.
+  seen += sameRows(rows.filter(({ kernels }) => kernels !== "0"), measured, (row) => ["time_seconds", "kernels", ...(row.lower_bound === "true" || row.path === "" ? [] : ["flops", "macs"])], "profile");
+  await close(profilePage);
+  const pipelinePage = await open(write("csv", ...kPages.partly));
+  const [stage] = rowsOf(run(...kPages.partly, "--dim", "batch=1,seq=128", "--format", "csv"));
+  const of = (await copied(pipelinePage)).find(({ path: name }) => name === stage.stage);
+  for (const key of ["runs", "flops", "macs", "params", "bytes_moved", "lower_bound"]) assert.strictEqual(of[key], stage[key], key);
+  await close(pipelinePage);
+  console.log(`spreadsheets: ${seen} figures`);
+}
+
+// The quantity of "Size by" has the first column, as on the screen, and its share says of what it is.
+async function chosenQuantity() {
+  const page = await open(write("chosen", ...kPages.count));
+  await sizeBy(page, "bytes_read");
+  const titles = await page.$$eval(".tree thead button", (list) => list.map((button) => button.textContent));
+  assert.deepStrictEqual(titles.slice(0, 4), ["module", "bytes read", "% of bytes read", "FLOPs"]);
+  const [, figure, share] = /^\|   visual .*?([0-9.]+ GB) +([0-9.]+)/m.exec(run("count", "clip-vit-l-14-336.onnx", "--sort", "bytes_read"));
+  const row = await page.$$eval(".tree tbody tr", (list) => list.map((tr) => [...tr.children].map((cell) => cell.textContent)).find(([name]) => /visual/.test(name)));
+  assert.deepStrictEqual(row.slice(1, 3), [figure, `${share} %`]);
+  await sizeBy(page, "macs");
+  assert.deepStrictEqual(await page.$$eval(".tree thead button", (list) => list.map((button) => button.textContent)), ["module", "MACs", "% of MACs", "FLOPs", "params"]);
+  await close(page);
+}
+
+// A diff of reports with times has the rows of the screen, with their units and signs.
+async function timesOfDiff() {
+  const files = [16, 8].map((seq) => path.join(work, `of${seq}.json`));
+  for (const [i, seq] of [16, 8].entries()) run("count", "gpt2.onnx", "--dim", `batch=1,seq=${seq}`, "--device", "t4", "--dtype", "fp16", "--format", "json", "-o", files[i]);
+  const page = await open(write("times", "diff", ...files));
+  const shown = await page.$$eval(".figures > div", (list) => list.map((one) => [...one.children].map((part) => part.textContent)));
+  for (const [label, title] of [["time bound", "Least time"], ["time estimate", "Estimated time"]]) {
+    const [base, head, change, part] = new RegExp(`^\\| ${label} +(.*)$`, "m").exec(run("diff", ...files))[1].split(/ {2,}/)
+        .map((words) => words.replace("-", "\u2212").replace("us", "\u00b5s"));
+    assert.deepStrictEqual(shown.find(([name]) => name === title), [title, head, `${change} (${part} %), base ${base}`]);
+  }
+  await close(page);
+}
+
 // The table of operators has those whose figure changed; the others say what changed.
 async function operators() {
   const page = await open(write("operators", "diff", "gpt2.onnx", "gpt-124m.onnx"));
@@ -787,6 +907,15 @@ async function operators() {
   const others = await page.$$eval("section", (list) => list.find((one) => /^Operators/.test(one.textContent)).querySelector("details").innerText);
   assert.match(others, /^[0-9]+ operators? with equal FLOPs, different otherwise/);
   await close(page);
+  // What is unknown is that, as on the screen.
+  const args = ["diff", "custom-op.onnx", "resnet50.onnx", "--dim", "batch=1,seq=16"];
+  const unknown = await open(write("operators", ...args));
+  const rows = await unknown.$$eval("[aria-label=Operators] tbody tr", (list) => list.map((row) => [...row.children].map((cell) => cell.textContent)));
+  const screen = /^ {2}operator .*\n((?:\|.*\n)+)/m.exec(run(...args))[1].trim().split("\n");
+  const plain = (cell) => cell.replace(" \u2192 ", " -> ").replace("\u2212", "-").replace(/ %$/, "").replace(/^$/, "-");
+  assert.deepStrictEqual(rows.map((row) => row.map(plain)).sort(), screen.map((line) => line.slice(2).replace(/ {2}\[[a-z]+\]/, "").split(/ {2,}/)).sort());
+  assert(rows.some((row) => row.includes("unknown")));
+  await close(unknown);
 }
 
 // What is above a roof has a reason.
@@ -802,7 +931,8 @@ async function roofs() {
   browser = await puppeteer.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
   try {
     const only = process.env.PAGE_TEST;
-    for (const test of [figures, documents, pipelines, keyboard, mouse, links, unfold, profile, counted, utilisation, members, narrow, looks, hostile, large, folded, verdicts, limits, paper, sheets, percentages, operators, roofs, accessibility]) {
+    for (const test of [figures, documents, pipelines, keyboard, mouse, links, unfold, profile, counted, utilisation, members, narrow, looks, hostile, large, folded, verdicts, limits, paper, sheets, percentages, operators, roofs, spreadsheets, chosenQuantity, timesOfDiff,
+                        accessibility]) {
       if (only && test.name !== only) continue;
       await test();
       console.log(`${test.name}: passed`);

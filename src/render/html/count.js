@@ -137,13 +137,13 @@ function rangeWords(of) {
 }
 
 // The operand types of multiplications, unless all are one floating-point type.
-function typesLine({ report, sized }) {
+function typesLine({ report, sized, lower }) {
   const types = Object.entries(report.macs_by_dtype || {}).map(([type, macs]) => [type, sized.of(macs)]);
   if (types.length === 0 || (types.length === 1 && /^(bfloat|float|double)[0-9]*$/.test(types[0][0]))) return null;
   types.sort((a, b) => (a[1] < b[1] ? 1 : -1));
   const bops = sized.of(report.bops);
-  return ["types", [...types.map(([type, macs]) => [`${type}: `, exactly(`macs_by_dtype.${type}`, macs, si(macs)), " MACs"]),
-                    bops === null ? null : [exactly("bops", bops, si(bops)), " BOPs (MACs \u00d7 bits \u00d7 bits)"]]];
+  return ["types", [...types.map(([type, macs]) => [`${type}: `, exactly(`macs_by_dtype.${type}`, macs, knownText(knownOf(macs, lower), si(macs))), " MACs"]),
+                    bops === null ? null : [exactly("bops", bops, knownText(knownOf(bops, lower), si(bops))), " BOPs (MACs \u00d7 bits \u00d7 bits)"]]];
 }
 
 function foldedLine(of) {

@@ -15,7 +15,7 @@ function diffPage(data) {
   };
   const notes = (data.notes || []).length === 0 ? null
     : h("section", {}, h("h2", { text: "Runs" }), h("ul", { class: "notes" }, data.notes.map((text) => h("li", {}, h("bdi", { text })))));
-  const bottom = (view) => h("div", {}, operatorTable(diff, view, sized), declaredTable(diff), notes);
+  const bottom = (view) => h("div", {}, operatorTable(data, view, sized), declaredTable(diff), notes);
   const titles = diff.base ? [`Base: ${base}`, `Head: ${head}`] : [`Head: ${head}`];
   modulesPage(data, { ...diff.head, title: diff.base ? `${base} \u2192 ${head}` : head }, top, titles, data.symbols, bottom);
 }
@@ -24,7 +24,8 @@ function diffPage(data) {
 function totalChanges(data, tree, sized) {
   const { totals } = data.diff;
   const titles = { flops: "FLOPs", macs: "MACs", params: "Parameters", param_bytes: "Bytes of parameters", bytes_read: "Bytes read", bytes_written: "Bytes written",
-                   int_ops: "Integer operations", bops: "BOPs", peak_activation_bytes: "Peak of activations", memory_bytes: "Memory", time_bound_seconds: "Least time" };
+                   int_ops: "Integer operations", bops: "BOPs", peak_activation_bytes: "Peak of activations", memory_bytes: "Memory", time_bound_seconds: "Least time",
+                   time_estimate_seconds: "Estimated time" };
   const isShown = (key) => totals[key] && (key !== "int_ops" || ["base", "head"].some((side) => totals[key][side].expr !== "0"));
   return Object.keys(titles).filter(isShown).map((key) => {
     const [before, after] = [sized.of(totals[key].base), sized.of(totals[key].head)];
@@ -48,12 +49,12 @@ function changePercent({ before, after, change, known }) {
 // [title, figure, text below it]: the head's figure, and its change.
 function changeFigure(total) {
   const { key, title, unit, before, after, change, known, knownBase, knownHead } = total;
-  const figure = exactly(`totals.${key}.head`, after, knownText(knownHead, show(after, unit)));
+  const figure = exactly(`totals.${key}.head`, after, knownText(knownHead, show(after, unit)), {}, unit);
   if (change === null) return [title, figure, null];
   const part = changePercent(total);
   const words = part === "unchanged" ? part
-    : [exactly(`totals.${key}.delta`, change, knownText(known, (change > 0n ? "+" : "") + show(change, unit))), part ? ` (${part})` : "", ", base ",
-       exactly(`totals.${key}.base`, before, knownText(knownBase, show(before, unit)))];
+    : [exactly(`totals.${key}.delta`, change, knownText(known, (change > 0n ? "+" : "") + show(change, unit)), {}, unit), part ? ` (${part})` : "", ", base ",
+       exactly(`totals.${key}.base`, before, knownText(knownBase, show(before, unit)), {}, unit)];
   return [title, figure, words];
 }
 
@@ -63,6 +64,7 @@ function changeWords({ diff, modules_in_words: modules }, changes) {
   if (diff.empty) return diff.lower_bound ? "No change of what is counted" : "No change";
   const main = changes.filter(({ key }) => ["flops", "macs", "params"].includes(key));
   const inWords = (total) => {
+    if (total.known === "nothing") return "unknown";
     const part = changePercent(total);
     return part.startsWith("<") ? `${part} ${total.change > 0n ? "more" : "less"}` : part;
   };
@@ -74,30 +76,38 @@ function changeWords({ diff, modules_in_words: modules }, changes) {
 // "Conv 16 \u2192 16: bytes read": an operator that differs, but not in the quantity of the page.
 function otherDifference(op, tree, sized) {
   const differs = tree.quantities.filter((q) => op[q.key] && sized.of(op[q.key].base) !== sized.of(op[q.key].head));
-  const why = differs.length > 0 ? `: ${differs.map((q) => q.title).join(", ")}` : op.base_nodes === op.head_nodes ? ": not counted, or different at other sizes" : "";
-  return `${op.domain ? `${op.domain}.` : ""}${op.op} ${op.base_nodes} \u2192 ${op.head_nodes}${why}`;
+  const why = differs.length > 0 ? `: ${differs.map((q) => q.title).join(", ")}` : op.base_nodes === op.head_nodes ? ": different at other sizes" : "";
+  return `${opLabel(op)} ${op.base_nodes} \u2192 ${op.head_nodes}${why}`;
 }
-// Operators whose figure changed, the largest change first. Those that changed in another way are listed below, with what changed.
-function operatorTable(diff, view, sized) {
-  const box = h("section");
+// The label of an operator: "Conv", "com.example.FusedMlp".
+const opLabel = (op) => (op.domain ? `${op.domain}.${op.op}` : op.op);
+// An operator's figures of a quantity, at the sizes of the page, and how far each is known.
+function operatorChange(op, quantity, sized, lower) {
+  const parts = quantity.parts || [quantity];
+  const of = (side) => sum(parts.map((part) => (op[part.key] ? sized.of(op[part.key][side]) : null)));
+  const [before, after] = [of("base"), of("head")], change = before === null || after === null ? null : after - before;
+  const [knownBase, knownHead] = [before, after].map((value, side) => knownOf(value, lower[side]));
+  return { op, before, after, change, knownBase, knownHead, known: knownOfChange(knownBase, knownHead, change) };
+}
+// Operators whose figure changed, or may have, the largest change first. Those that changed in another way are listed below, with
+// what changed.
+function operatorTable({ diff, op_lower_bounds: lowerBounds }, view, sized) {
+  const box = h("section"), lower = new Map(Object.entries(lowerBounds || {}));
   const draw = () => {
     const { quantity: q } = view, parts = q.parts || [q];
-    const of = (op, side) => sum(parts.map((part) => (op[part.key] ? sized.of(op[part.key][side]) : null)));
     if (diff.by_op.length === 0 || parts.some((part) => part.weights)) return box.replaceChildren();
-    const all = diff.by_op.map((op) => {
-      const [before, after] = [of(op, "base"), of(op, "head")];
-      return { op, before, after, change: before === null || after === null ? null : after - before };
-    }).sort((a, b) => ((abs(a.change || 0n)) < abs(b.change || 0n) ? 1 : -1));
-    const differs = all.filter(({ op, change }) => change !== 0n || op.status !== "same");
-    const shown = differs.filter(({ change }) => change !== 0n), others = differs.filter((one) => !shown.includes(one));
-    const row = ({ op, before, after, change }) => {
-      const place = `by_op.${op.domain ? `${op.domain}.` : ""}${op.op}.${q.key}`, known = op.lower_bound ? "counted" : "exact";
-      const cell = (side, value) => exactly(`${place}.${side}`, value, show(value, q.unit), {}, q.unit);
-      return [op.domain ? `${op.domain}.${op.op}` : op.op, `${op.base_nodes} \u2192 ${op.head_nodes}`, cell("base", before), cell("head", after),
+    const size = ({ known, change, before, after }) => (known === "nothing" ? abs((after || 0n) - (before || 0n)) : abs(change || 0n));
+    const all = diff.by_op.map((op) => operatorChange(op, q, sized, lower.get(opLabel(op)) || [false, false])).sort((a, b) => (size(a) < size(b) ? 1 : -1));
+    const isShown = ({ known, change }) => known !== "exact" || change !== 0n;
+    const shown = all.filter(isShown), others = all.filter((one) => !isShown(one) && one.op.status !== "same");
+    const row = ({ op, before, after, change, known, knownBase, knownHead }) => {
+      const place = `by_op.${opLabel(op)}.${q.key}`;
+      const cell = (side, value, standing) => exactly(`${place}.${side}`, value, knownText(standing, show(value, q.unit)), {}, q.unit);
+      return [opLabel(op), `${op.base_nodes} \u2192 ${op.head_nodes}`, cell("base", before, knownBase), cell("head", after, knownHead),
               exactly(`${place}.delta`, change, knownText(known, (change > 0n ? "+" : "") + show(change, q.unit)), {}, q.unit),
               changePercent({ before, after, change, known })];
     };
-    const same = all.length - differs.length;
+    const same = all.length - shown.length - others.length;
     box.replaceChildren(h("h2", { text: "Operators" }),
       shown.length === 0 ? "" : plainTable("Operators", [["operator"], ["nodes", true], ["base", true], ["head", true], [`change of ${q.title}`, true], ["%", true]],
                                            shown.map(row), true),

@@ -188,6 +188,7 @@ function sweepPage(data) {
   const titles = { flops: "FLOPs", macs: "MACs", params: "parameters", ...data.titles };
   const title = (key) => titles[key] || key.replace(/_seconds$/, "").replaceAll("_", " ");
   const unit = (key) => (key.includes("bytes") ? "B" : key.startsWith("time_") ? "s" : "");
+  const isLower = (point, key) => point.lower_bound && !key.startsWith("param");
   let quantity = keys.find((key) => data.points.every((point) => point.totals[key] !== null)) || keys[0];
   let [along] = [...data.symbols].sort((a, b) => count(b) - count(a));
   function count(symbol) {
@@ -198,14 +199,14 @@ function sweepPage(data) {
     const lines = new Map();  // by the other sizes
     for (const point of data.points) {
       const value = big(point.totals[quantity]);
-      if (value === null) continue;
+      if (value === null || knownOf(value, isLower(point, quantity)) === "nothing") continue;
       const other = data.symbols.filter((symbol) => symbol !== along).map((symbol) => `${symbol} = ${point.sizes[symbol]}`).join(", ");
       if (!lines.has(other)) lines.set(other, []);
       lines.get(other).push([Number(point.sizes[along]), value]);
     }
     const points = [...lines.values()].flat();
     if (points.length === 0) {
-      box.replaceChildren(h("p", { text: "There is no chart while a size is open." }));
+      box.replaceChildren(h("p", { text: "There is no chart while a size is open, or where nothing is counted." }));
       return;
     }
     const xs = points.map(([x]) => x), ys = points.map(([, y]) => Number(y));
@@ -233,11 +234,11 @@ function sweepPage(data) {
                         names.length > 1 ? h("ul", { class: "legend" }, names.map(([family, text]) =>
                             h("li", {}, h("span", { class: `swatch ${family}` }), h("bdi", { text })))) : "");
   };
-  const cell = (value, key, lowerBound, i) => {
-    const exact = big(value);
+  const cell = (point, key, i) => {
+    const value = point.totals[key], exact = big(value);
     if (value === null || value === undefined) return "\u2013";
-    const lower = lowerBound && !key.startsWith("param");
-    return exact === null ? String(value.expr) : exactly(place(key, i), exact, knownText(knownOf(exact, lower), show(exact, unit(key))), {}, unit(key));
+    const text = () => knownText(knownOf(exact, isLower(point, key)), show(exact, unit(key)));
+    return exact === null ? String(value.expr) : exactly(place(key, i), exact, text(), {}, unit(key));
   };
   const shown = (data.shown || ["flops", "macs", "bytes_read", "bytes_written", "time_bound_seconds", "time_estimate_seconds", "params"]).filter((key) => keys.includes(key));
   page.replaceChildren(
@@ -248,7 +249,7 @@ function sweepPage(data) {
     h("section", {}, h("h2", { text: "Points" }),
       plainTable("Points", [...data.symbols.map((symbol) => [symbol, true]), ...shown.map((key) => [title(key), true]), ...more.map(([words]) => [words, true])],
                  data.points.map((point, i) => [...data.symbols.map((symbol) => String(point.sizes[symbol])),
-                                             ...shown.map((key) => cell(point.totals[key], key, point.lower_bound, i)), ...more.map(([, of]) => of(i))]))), told);
+                                             ...shown.map((key) => cell(point, key, i)), ...more.map(([, of]) => of(i))]))), told);
   draw();
 }
 

@@ -59,18 +59,20 @@ const digits = (value) => (value === null ? "?" : String(value).replace(/\B(?=(\
 // A time, which is kept as a whole number of 10^-21 s: "1.183 ms".
 function time(value) {
   if (value === null) return "?";
-  const seconds = Number(value) / 1e21;
+  const seconds = Number(abs(value)) / 1e21, sign = value < 0n ? "\u2212" : "";
   for (const [unit, scale] of [["s", 1], ["ms", 1e3], ["\u00b5s", 1e6], ["ns", 1e9]]) {
-    if (seconds * scale >= 1 || unit === "ns") return `${Number((seconds * scale).toPrecision(4))} ${unit}`;
+    if (seconds * scale >= 1 || unit === "ns") return `${sign}${Number((seconds * scale).toPrecision(4))} ${unit}`;
   }
   return "";
 }
-// Every digit: "395,219,472,384", or seconds, "0.000009006311 s".
-function exactDigits(value, unit) {
-  if (unit !== "s" || value === null) return digits(value);
+// Every digit, as programs read it and the program's CSV has it: "395219472384", or of seconds "0.000009006311".
+function plainDigits(value, unit) {
+  if (unit !== "s") return String(value);
   const text = String(abs(value)).padStart(22, "0");
-  return `${value < 0n ? "-" : ""}${`${text.slice(0, -21)}.${text.slice(-21)}`.replace(/\.?0+$/, "")} s`;
+  return `${value < 0n ? "-" : ""}${`${text.slice(0, -21)}.${text.slice(-21)}`.replace(/\.?0+$/, "")}`;
 }
+// The same for people: "395,219,472,384", "0.000009006311 s".
+const exactDigits = (value, unit) => (unit === "s" && value !== null ? `${plainDigits(value, unit)} s` : digits(value));
 // The reverse of a number of seconds in JSON.
 const amountOf = (value, unit) => (unit === "s" && value !== null ? BigInt(Math.round(Number(value) * 1e21)) : big(value));
 function show(value, unit) {
@@ -290,10 +292,16 @@ function figures(list) {
           h("div", {}, h("dt", { text: title }), h("dd", { class: "figure" }, figure),
             below ? h("dd", { class: "muted" }, below) : null)));
 }
+// Every digit of what `text` shows: a bound stays one, and what is unknown has none.
+function digitsUnder(text, value, unit) {
+  if (typeof value !== "bigint" || text === knownText("nothing")) return null;
+  const [bound] = /^[\u2264\u2265] /.exec(text) || [""];
+  return bound + exactDigits(value, unit);
+}
 // A figure that also shows every digit on request: its place in the document ("totals.flops") and its exact value.
 function exactly(place, value, text, properties = {}, unit = "") {
-  return h("span", { "data-place": place, "data-value": value === null ? "" : String(value),
-                     title: typeof value === "bigint" ? exactDigits(value, unit) : null, text, ...properties });
+  return h("span", { "data-place": place, "data-value": value === null || text === knownText("nothing") ? "" : String(value),
+                     title: digitsUnder(text, value, unit), text, ...properties });
 }
 // Facts under labels: [label, texts]. Empty texts, and labels without any, are left out.
 function lines(list) {

@@ -62,8 +62,9 @@ class Picture {
   }
   say(whole) {
     const { view } = this;
+    const isUnknown = view.tree.known(view.zoom.node, view.quantity, this.side) === "nothing", name = view.nameOf(view.zoom.node, this.side);
     const why = whole === null ? "There is no picture while a size is open, or where a figure has no value at these sizes."
-                               : `${view.nameOf(view.zoom.node, this.side)} has no ${view.quantity.title}.`;
+              : isUnknown ? `There is no picture: nothing of ${name} is counted.` : `${name} has no ${view.quantity.title}.`;
     this.svg.setAttribute("height", 30);
     this.svg.removeAttribute("viewBox");
     this.svg.setAttribute("role", "img");

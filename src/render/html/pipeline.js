@@ -18,7 +18,8 @@ function stageColumns(view, columns) {
                         text: (value, node) => (value === null ? "" : runsText(value, tree.probabilities[node.nodes])) });
   const time = columns.get("time_bound_seconds");
   if (time) {
-    Object.assign(time, { title: "time", known: () => "atLeast" });
+    const { known } = time;
+    Object.assign(time, { title: "time", known: (node) => (known(node) === "nothing" ? "nothing" : "atLeast") });
     columns.set("bound", { title: "bound by", number: true, value: (node) => boundBy(tree.ofStage(node, "arithmetic"), tree.ofStage(node, "memory")),
                            text: (value) => value || "" });
   }

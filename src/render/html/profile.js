@@ -4,30 +4,30 @@ const kProfileKeys = ["time", "time_share", "flops_share", "flops", "rate", "pea
 
 function profileColumns(view) {
   const { tree } = view, columns = new Map();
-  const add = (key, title, value, text) => columns.set(key, { title, value, text: (v) => (v === null ? "\u2013" : text(v)), number: true });
+  const add = (key, title, value, text, csvTitle = () => key) => columns.set(key, { title, value, text: (v) => (v === null ? "\u2013" : text(v)), number: true, csvTitle });
   const works = (node) => tree.of(node, tree.quantity("flops")) > 0n;
   // Nodes without a kernel have no time, and time outside kernels, or in kernels that did not join, has no known work.
   const has = (node, q) => (node.nodes > 0 || tree.of(node, q) > 0n) && tree.known(node, q) !== "nothing";
   const share = (i, q) => (node) => (has(node, q) ? tree.shares(node)[i] : null);
   const [time] = tree.quantities;
   for (const q of tree.quantities) {
-    columns.set(q.key, { title: q.title, value: (node) => (has(node, q) ? tree.of(node, q) : null), q, blank: true,
+    columns.set(q.key, { title: q.title, value: (node) => (has(node, q) ? tree.of(node, q) : null), q, blank: true, csvTitle: () => csvKey(q),
                          text: (v, node) => (v === null ? "\u2013" : knownText(tree.known(node, q), show(v, q.unit))) });
     if (q.key === "time") add("time_share", "time %", share(0, q), (v) => percentText(v));
     if (q.key !== "flops") continue;
     add("flops_share", "FLOPs %", share(1, q), (v) => percentText(v));
     add("gap", "time % \u2212 FLOPs %", (node) => (has(node, time) && has(node, q) ? tree.shares(node)[0] - tree.shares(node)[1] : null),
-        (v) => `${v < 0 ? "\u2212" : ""}${(100 * Math.abs(v)).toFixed(1)}`);
-    add("rate", "GFLOP/s", (node) => tree.rate(node), (v) => String(Number((v / 1e9).toPrecision(4))));
+        (v) => `${v < 0 ? "\u2212" : ""}${(100 * Math.abs(v)).toFixed(1)}`, () => "time_share_minus_flops_share");
+    add("rate", "GFLOP/s", (node) => tree.rate(node), (v) => String(Number((v / 1e9).toPrecision(4))), () => "flops_per_second");
     const { peak } = tree.profile;
     if (!peak) continue;
-    add("peak", "peak %", (node) => (tree.rate(node) === null ? null : tree.rate(node) / peak.flops_per_second), (v) => percentText(v));
+    add("peak", "peak %", (node) => (tree.rate(node) === null ? null : tree.rate(node) / peak.flops_per_second), (v) => percentText(v), () => "peak_share");
     const ridge = peak.flops_per_second / peak.bytes_per_second;
     const bound = (node) => (tree.intensity(node) === null ? null : tree.intensity(node) >= ridge ? "compute" : "memory");
     if (peak.bytes_per_second > 0) add("bound", "bound", (node) => (works(node) ? bound(node) : null), (v) => v);
   }
   add("intensity", "FLOP/byte", (node) => (works(node) ? tree.intensity(node) : null), perByte);
-  columns.set("nodes", { title: "kernels", value: (node) => BigInt(node.nodes) * node.all, text: digits });
+  columns.set("nodes", { title: "kernels", csvTitle: () => "kernels", value: (node) => BigInt(node.nodes) * node.all, text: digits });
   return columns;
 }
 

@@ -2,6 +2,15 @@
 
 const kMaxTableRows = 300;  // before a button shows more
 
+const titleOf = ({ title }) => (typeof title === "function" ? title() : title);
+const unitOfColumn = ({ q, unit }) => (q ? q.unit : unit ? unit() : "");
+// The program's title in CSV. Times have their unit there.
+const csvKey = ({ key, unit, parts }) => (parts ? `${key}_moved` : unit === "s" && !key.endsWith("_seconds") ? `${key}_seconds` : key);
+// Six digits for what is no integer: "0.00272305".
+const plainNumber = (value) => String(Number(value.toPrecision(6)));
+// A percentage as a plain number: "-3.29835"; "" if there is no whole.
+const plainPercent = (part, whole) => (part === null || whole === null || whole === 0n ? "" : plainNumber(100 * Number(part) / Number(whole)));
+
 class TreeTable {
   constructor(view) {
     this.view = view;
@@ -11,8 +20,10 @@ class TreeTable {
     this.columns = view.tree.profile ? profileColumns(view) : view.tree.stages ? stageColumns(view, this.allColumns()) : this.allColumns();
     const keys = this.firstColumns();
     this.chosen = new Set(keys.filter((key) => this.columns.has(key)));
-    if (view.tree.profile) this.sort.key = "time";
-    else if (!view.two) this.chosen.add(view.quantity.key);
+    this.boxes = new Map();     // of the choice of columns, by key
+    this.followed = null;       // the quantity of "Size by"
+    this.isFollowing = false;   // if its column is shown for that alone
+    if (view.tree.profile) [this.sort.key, this.followed] = ["time", "time"];
     this.openByCost();
     this.body = h("tbody");
     this.titles = h("tr");
@@ -37,7 +48,7 @@ class TreeTable {
     const narrow = innerWidth <= 700;
     if (view.two) return narrow ? ["change", "percent"] : ["base", "head", "change", "percent"];
     if (view.tree.profile) return narrow ? ["time_share", "flops_share"] : kProfileKeys;
-    if (narrow) return ["flops", "share"];
+    if (narrow) return ["share"];
     if (view.tree.stages) return kStageKeys;
     return ["flops", "share", "macs", ...(view.tree.exactBackward ? ["backward_flops", "backward_macs"] : []), "params"];
   }
@@ -49,26 +60,30 @@ class TreeTable {
       const text = (value) => show(value, view.unit());
       const known = (side) => (node) => view.tree.known(node, view.quantity, side);
       const knownChange = (node) => view.tree.knownChange(node, view.quantity);
-      columns.set("base", { title: "base", value: of(0), text, known: known(0) });
-      columns.set("head", { title: "head", value: of(1), text, known: known(1) });
-      columns.set("change", { title: "change", value: change, signed: true, known: knownChange,
+      const unit = () => view.unit(), csvTitle = (end) => () => `${csvKey(view.quantity)}_${end}`;
+      columns.set("base", { title: () => `base ${view.quantity.title}`, value: of(0), text, known: known(0), unit, csvTitle: csvTitle("base") });
+      columns.set("head", { title: "head", value: of(1), text, known: known(1), unit, csvTitle: csvTitle("head") });
+      columns.set("change", { title: "change", value: change, signed: true, known: knownChange, unit, csvTitle: csvTitle("change"),
                               text: (value) => (value > 0n ? "+" : "") + text(value) });
-      columns.set("percent", { title: "%", value: change, signed: true, text: (value, node) => {
+      const growth = (value, node) => {
         const base = of(0)(node);
         if (value === 0n || knownChange(node) === "nothing") return "";
         return base === 0n ? "new" : of(1)(node) === 0n ? "gone" : growthText(base, of(1)(node));
-      } });
+      };
+      columns.set("percent", { title: "%", value: change, signed: true, text: growth, csvTitle: csvTitle("change_percent"),
+                               csv: (node) => (knownChange(node) === "exact" ? plainPercent(change(node), of(0)(node)) : "") });
       return columns;
     }
     // Those of a backward pass are next to those of the forward pass.
     const kFirst = ["flops", "macs", "backward_flops", "backward_macs"];
     const place = ({ key }) => (kFirst.includes(key) ? kFirst.indexOf(key) : kFirst.length);
     for (const q of [...view.quantities].sort((a, b) => place(a) - place(b))) {
-      columns.set(q.key, { title: q.title, value: (node) => view.tree.of(node, q), text: (v) => show(v, q.unit), q,
+      columns.set(q.key, { title: q.title, value: (node) => view.tree.of(node, q), text: (v) => show(v, q.unit), q, csvTitle: () => csvKey(q),
                            known: (node) => view.tree.known(node, q) });
       if (q !== view.tree.quantities[0]) continue;
-      columns.set("share", { title: "share", share: true, value: (node) => view.tree.of(node, view.quantity),
-                             text: (v, node) => (v === null ? "\u2013" : view.tree.shareText(node, view.quantity)) });
+      columns.set("share", { title: () => `% of ${view.quantity.title}`, share: true, value: (node) => view.tree.of(node, view.quantity),
+                             text: (v, node) => (v === null ? "\u2013" : view.tree.shareText(node, view.quantity)),
+                             csvTitle: () => `${csvKey(view.quantity)}_share_percent`, csv: (node) => this.plainShare(node) });
     }
     columns.set("intensity", { title: "FLOP/byte", value: (node) => view.tree.intensity(node), number: true,
                                text: (v) => (v === null ? "\u2013" : perByte(v)) });
@@ -76,16 +91,47 @@ class TreeTable {
     return columns;
   }
 
+  // The share of a row in percent; "" if a part of one of both is not counted.
+  plainShare(node) {
+    const { tree, quantity } = this.view, isExact = [node, tree.root].every((one) => tree.known(one, quantity) === "exact");
+    return isExact ? plainPercent(tree.of(node, quantity), tree.of(tree.root, quantity)) : "";
+  }
+
+  // The quantity of "Size by" has a column, which goes with it unless a reader chose it.
+  follow() {
+    const { key } = this.view.quantity;
+    if (this.view.two || key === this.followed) return;
+    if (this.isFollowing) this.choose(this.followed, false);
+    this.isFollowing = !this.chosen.has(key);
+    this.choose(key, true);
+    this.followed = key;
+  }
+  choose(key, on) {
+    if (on) this.chosen.add(key);
+    else this.chosen.delete(key);
+    if (this.boxes.has(key)) this.boxes.get(key).checked = on;
+  }
+  // The shown columns, [key, column]. As on the screen the quantity of "Size by" is first, and its share beside it.
+  chosenColumns() {
+    const list = [...this.columns].filter(([key]) => this.chosen.has(key));
+    if (!this.columns.has("share")) return list;
+    const first = ["runs", this.view.quantity.key, "share"], place = ([key]) => (first.includes(key) ? first.indexOf(key) : first.length);
+    return list.sort((a, b) => place(a) - place(b));
+  }
+
   // A button, and the choices that it opens above the table, where they cover nothing.
   chooser() {
     const choices = h("div", { class: "choices", id: "columns", hidden: true }, [...this.columns].map(([key, column]) => {
       const box = h("input", { type: "checkbox", id: `column-${key}`, checked: this.chosen.has(key),
                                onchange: () => {
-                                 if (box.checked) this.chosen.add(key);
-                                 else this.chosen.delete(key);
+                                 this.choose(key, box.checked);
+                                 if (key === this.followed) this.isFollowing = false;
                                  this.draw();
                                } });
-      return h("div", {}, box, h("label", { for: `column-${key}`, text: column.title }));
+      this.boxes.set(key, box);
+      const label = h("label", { for: `column-${key}` });
+      this.view.onchange(() => { label.textContent = titleOf(column); });
+      return h("div", {}, box, label);
     }));
     const open = (on) => {
       choices.hidden = !on;
@@ -165,6 +211,7 @@ class TreeTable {
     const { view } = this;
     const active = document.activeElement, kept = active && active.closest ? active.closest("tr[data-id]") : null;
     const keptId = kept && this.body.contains(kept) ? kept.dataset.id : null;
+    this.follow();
     this.drawTitles();
     const rows = this.rows();
     this.shown = rows.slice(0, this.most);
@@ -193,8 +240,7 @@ class TreeTable {
     this.table.classList.toggle("many", this.chosen.size > 8);
     this.table.classList.toggle("most", this.chosen.size > 13);
     this.titles.replaceChildren(title("name", this.view.tree.noun, false),
-                                ...[...this.columns].filter(([key]) => this.chosen.has(key))
-                                    .map(([key, column]) => title(key, column.title, true)));
+                                ...this.chosenColumns().map(([key, column]) => title(key, titleOf(column), true)));
   }
 
   row(node) {
@@ -210,14 +256,11 @@ class TreeTable {
                      node.times > 1 ? h("span", { class: "times", text: `\u00d7${node.times}` }) : null,
                      together > 1n ? h("span", { class: "times together", text: `all ${together} together` }) : null,
                      node.type && node.type !== node.label ? h("bdi", { class: "type", text: node.type }) : null)));
-    const cells = [...this.columns].filter(([key]) => this.chosen.has(key)).map(([, column]) => {
-      const value = column.value(node);
-      const text = value === null && column.q && !column.blank ? view.tree.formulaOf(node, column.q) : null;
-      const formula = text && column.q.unit === "s" ? `1e-21*(${text})` : text;
-      const shown = () => knownText(column.known ? column.known(node) : "exact", column.text(value, node));
-      return h("td", { role: "gridcell", class: `number${column.signed && value ? ` ${signOf(value)}` : ""}`,
-                       title: value === null ? formula : column.number ? null : exactDigits(value, column.q && column.q.unit),
-                       text: value === null && !column.number && !column.share && !column.blank ? "?" : shown() });
+    const cells = this.chosenColumns().map(([, column]) => {
+      const value = column.value(node), known = column.known ? column.known(node) : "exact";
+      const text = value === null && !column.number && !column.share && !column.blank ? "?" : knownText(known, column.text(value, node));
+      return h("td", { role: "gridcell", class: `number${column.signed && value && known !== "nothing" ? ` ${signOf(value)}` : ""}`,
+                       title: value === null ? this.formulaOf(column, node) : column.number || column.csv ? null : digitsUnder(text, value, unitOfColumn(column)), text });
     });
     return h("tr", { role: "row", "data-id": node.id, tabindex: -1, "aria-level": node.depth + 1,
                      "aria-expanded": inside ? String(open) : null,
@@ -266,20 +309,30 @@ class TreeTable {
     event.preventDefault();
   }
 
-  // Every digit; text that a spreadsheet would read as a formula is quoted.
+  // The formula of what has no value while a size is missing; null without one.
+  formulaOf(column, node) {
+    const text = column.q && !column.blank ? this.view.tree.formulaOf(node, column.q) : null;
+    return text && column.q.unit === "s" ? `1e-21*(${text})` : text;
+  }
+  // What a row has in CSV: every digit, times in seconds; empty if it is unknown.
+  plain(column, node) {
+    if (column.csv) return column.csv(node);
+    if (column.known && column.known(node) === "nothing") return "";
+    const value = column.value(node);
+    if (value === null) return this.formulaOf(column, node) || "";
+    if (typeof value === "bigint") return plainDigits(value, unitOfColumn(column));
+    return typeof value === "number" ? plainNumber(value) : value;
+  }
+  // Text that a spreadsheet would read as a formula is quoted.
   csv() {
     const cell = (text) => {
-      const safe = /^[=+\-@\t\r;]/.test(text) && !/^-?[0-9]+$/.test(text) ? `'${text}` : text;
+      const safe = /^[=+\-@\t\r;]/.test(text) && !/^-?[0-9.]+(e[-+]?[0-9]+)?$/.test(text) ? `'${text}` : text;
       return /[",\n\r;']/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
     };
-    const columns = [...this.columns].filter(([key]) => this.chosen.has(key));
-    const lines = [["path", "type", "times", ...columns.map(([key]) => key)]];
+    const columns = this.chosenColumns();
+    const lines = [["path", "type", "times", ...columns.map(([key, column]) => (column.csvTitle ? column.csvTitle() : key)), "lower_bound"]];
     for (const node of this.rows()) {
-      lines.push([node.path, node.type, String(node.times), ...columns.map(([key, column]) => {
-        const value = column.value(node);
-        if (key === "share" || key === "percent") return column.text(value, node);
-        return value === null ? (column.q && !column.blank && this.view.tree.formulaOf(node, column.q)) || "" : String(value);
-      })]);
+      lines.push([node.path, node.type, String(node.times), ...columns.map(([, column]) => this.plain(column, node)), String(node.lower !== 0)]);
     }
     return `${lines.map((line) => line.map(cell).join(",")).join("\r\n")}\r\n`;
   }

@@ -117,8 +117,8 @@ class Tree {
   }
   // In a profile: its shares of a run's time and FLOPs.
   shares(node) {
-    return ["time", "flops"].map((key) => this.quantity(key))
-        .map((q) => ratio(this.of(node, q), this.of(this.root, q)));
+    const of = (one, key) => Number(this.of(one, this.quantity(key)));
+    return ["time", "flops"].map((key) => of(node, key) / (of(this.root, key) || 1));
   }
 
   // The class of a module; without one, the operator that does most of its work.
@@ -420,7 +420,7 @@ class View {
   colorOf(node) {
     if (this.color === "change") {
       const base = this.of(node, 0), head = this.of(node, 1);
-      if (base === null || head === null) return "plain";
+      if (base === null || head === null || this.tree.knownChange(node, this.quantity) === "nothing") return "plain";
       const by = base === 0n ? 1 : Math.abs(ratio(head - base, base));
       return base === head ? "plain" : `${signOf(head - base)}${by >= 0.2 ? 3 : by >= 0.05 ? 2 : 1}`;
     }
@@ -448,7 +448,7 @@ class View {
   }
   legend() {
     if (this.color === "change") {
-      return [["more3", "20 % more, or new"], ["more2", "5 % more"], ["more1", "more"], ["plain", "unchanged"],
+      return [["more3", "20 % more, or new"], ["more2", "5 % more"], ["more1", "more"], ["plain", "unchanged, or unknown"],
               ["less1", "less"], ["less2", "5 % less"], ["less3", "20 % less, or gone"]];
     }
     if (this.color === "gap") {
