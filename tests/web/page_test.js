@@ -726,8 +726,15 @@ async function verdicts() {
   await close(sweep);
   const check = await open(write("check-open", "check", "gpt2.onnx", "--max", "flops=9 GFLOP"));
   assert.match(await text(check, "h1.verdict"), /1 not proven$/);
-  assert.deepStrictEqual(await check.$$eval("thead th", (list) => list.filter((title) => ["of the limit", "left"].includes(title.textContent)).length), 0);
+  assert.deepStrictEqual(await check.$$eval("thead th", (list) => list.filter((title) => ["compared", "of the limit", "left"].includes(title.textContent)).length), 0);
   await close(check);
+  // A limit of seconds.
+  const args = ["check", "gpt2.onnx", "--dim", "batch=1,seq=8", "--device", "t4", "--dtype", "fp16", "--max", "time_bound_seconds=1 ms"];
+  const timed = await open(write("check-time", ...args));
+  const [rule] = JSON.parse(run(...args, "--format", "json")).rules;
+  const figure = await timed.$eval("[data-title=actual] [data-place]", (span) => [span.textContent, span.dataset.value, span.title]);
+  assert.deepStrictEqual(figure, [rule.actual, String(rule.actual_value), `${rule.actual_value} s`]);
+  await close(timed);
 }
 
 // Sizes that the command line refuses are refused; what follows from sizes by no formula stands beside them.
@@ -786,9 +793,10 @@ async function percentages() {
   assert.deepStrictEqual(texts, ["96.6 %", "0.0 %", "<0.1 %", "\u00d7 64.0", "6.63 %", "\u00d7 78.90 M", "\u221220.0 %",
                                  "+9.7 %", "\u22123.3 %", "<0.1 %", "<0.1 %", "+999.0 %", "\u00d7 11.0", "\u00d7 38,777", "", ""]);
   await close(page);
-  for (const [limit, left] of [["8.1 GFLOP", "\u22121.31 %"], ["8", "\u00d7 1.026 G of the limit"], ["9 GFLOP", "+8.81 %"], ["8.2065 GFLOP", "<0.01 % over"]]) {
+  for (const [limit, title, left] of [["8.1 GFLOP", "left", "\u22121.31 %"], ["8", "of the limit", "\u00d7 1.026 G"], ["9 GFLOP", "left", "+8.81 %"],
+                                      ["8.2065 GFLOP", "left", "<0.01 % over"]]) {
     const check = await open(write("margin", "check", "resnet50.onnx", "--max", `flops=${limit}`));
-    assert.strictEqual(await text(check, "td[data-title=left]"), left);
+    assert.strictEqual(await text(check, `td[data-title="${title}"]`), left);
     await close(check);
   }
 }
@@ -899,6 +907,36 @@ async function timesOfDiff() {
   await close(page);
 }
 
+// A table of many rules: words stay whole, details have room, and the figures stand in one form.
+async function rulesOfFolder() {
+  const folder = path.join(work, "folder");
+  fs.mkdirSync(folder);
+  for (const model of models) fs.copyFileSync(path.join(root, "models", model), path.join(folder, model));
+  const args = ["check", folder, "--max", "macs=20 GMAC"];
+  const page = await open(write("rules", ...args), { width: 1440 });
+  const rules = JSON.parse(runAll(...args, "--format", "json")).rules;
+  const cells = (title) => page.$$eval(`[data-title="${title}"]`, (list) => list.map((cell) => [cell.parentElement.children[1].textContent, cell.textContent, cell.clientWidth]));
+  for (const [model, part] of await cells("of the limit")) {
+    const { actual_value: actual, limit_value: limit } = rules.find((rule) => path.basename(rule.model) === model);
+    const times = actual === undefined ? null : Number(actual) / Number(limit);
+    assert.strictEqual(part, times === null ? "" : times >= 10 ? `\u00d7 ${times.toFixed(1)}` : `${(100 * times).toFixed(2)} %`, model);
+  }
+  const broken = await page.$$eval("[data-title=model] bdi", (list) => list.flatMap((name) => [...name.childNodes]).filter((node) => {
+    const range = document.createRange();
+    range.selectNode(node);
+    return node.nodeType === Node.TEXT_NODE && !node.data.includes("-") && range.getClientRects().length > 1;
+  }).length);
+  assert.strictEqual(broken, 0, "a word of a name is broken");
+  assert((await cells("detail")).every(([, , width]) => width > 250), "a detail has no room");
+  for (const width of [718, 1000]) {
+    await page.setViewport({ width, height: 900 });
+    await page.emulateMediaType("print");
+    const [needed, tallest] = await page.evaluate(() => [document.documentElement.scrollWidth, Math.max(...[...document.querySelectorAll(".rules tr")].map((row) => row.clientHeight))]);
+    assert(needed <= width && tallest < 160, `${needed} of ${width} pixels, a row of ${tallest}`);
+  }
+  await close(page);
+}
+
 // The table of operators has those whose figure changed; the others say what changed.
 async function operators() {
   const page = await open(write("operators", "diff", "gpt2.onnx", "gpt-124m.onnx"));
@@ -932,7 +970,7 @@ async function roofs() {
   try {
     const only = process.env.PAGE_TEST;
     for (const test of [figures, documents, pipelines, keyboard, mouse, links, unfold, profile, counted, utilisation, members, narrow, looks, hostile, large, folded, verdicts, limits, paper, sheets, percentages, operators, roofs, spreadsheets, chosenQuantity, timesOfDiff,
-                        accessibility]) {
+                        rulesOfFolder, accessibility]) {
       if (only && test.name !== only) continue;
       await test();
       console.log(`${test.name}: passed`);

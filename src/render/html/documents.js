@@ -63,13 +63,15 @@ function rooflineChart(roof, view, measured = false) {
 
 const kVerdicts = ["error", "failed", "not_proven", "allowed", "warned", "skipped", "passed"];
 
-// What is left of the limit: "+2.15 %", "<0.01 % over"; "\u00d7 1.033 G of the limit" if the figure is that many times the limit.
+// The figure as a part of the limit: "91.2 %", "\u00d7 57.8".
+function partText(rule) {
+  if (!rule.margin) return "";
+  const part = ratio(amountOf(rule.actual_value, rule.unit), amountOf(rule.limit_value, rule.unit));
+  return knownText(rule.lower_bound ? "atLeast" : "exact", percentText(part, 2));
+}
+// What is left of the limit: "+2.15 %", "<0.01 % over".
 function marginText(rule) {
   if (!rule.margin) return "";
-  if (rule.margin_percent < -1000) {
-    const times = factorText(ratio(amountOf(rule.actual_value, rule.unit), amountOf(rule.limit_value, rule.unit)));
-    return `${knownText(rule.lower_bound ? "atLeast" : "exact", times)} of the limit`;
-  }
   const text = rule.margin.replace(/^[^-+]*/, "");  // without the sign of a bound
   return knownText(rule.lower_bound ? "atMost" : "exact", minus(text.replace(/-(<.*)/, "$1 over").replace("+<", "<")));
 }
@@ -78,6 +80,9 @@ function shownText(rule, side) {
   if (side !== "actual" || !(rule.growth_percent > 1000)) return minus(rule[side]);
   return rule.actual.replace(/^\+[^%]*%/, growthText(amountOf(rule.base_value, rule.unit), amountOf(rule.actual_value, rule.unit)));
 }
+
+// A text or, if it is long, a formula that wraps between its terms.
+const formulaCell = (text) => (text.length <= 28 ? text : h("div", { class: "detail" }, breakable(text, /(?<=[*+/])/)));
 
 function checkPage(data) {
   const rules = [...data.rules].sort((a, b) => kVerdicts.indexOf(a.verdict) - kVerdicts.indexOf(b.verdict));
@@ -92,13 +97,19 @@ function checkPage(data) {
              s("rect", { class: rule.passed ? "total" : "more3", x: 0, y: 0, width: Math.max(0.5, 100 * part / most), height: 10 }),
              s("line", { class: "limit", x1: 100 / most, x2: 100 / most, y1: 0, y2: 10 }));
   };
-  const placed = (rule, side) => (rule[`${side}_value`] === undefined ? shownText(rule, side)
-    : exactly(`rules.${rule.name}|${rule.where}|${rule.at}.${side}_value`, BigInt(rule[`${side}_value`]), shownText(rule, side)));
+  const placed = (rule, side) => {
+    if (rule[`${side}_value`] === undefined) return formulaCell(shownText(rule, side));
+    const value = amountOf(rule[`${side}_value`], rule.unit), place = `rules.${rule.name}|${rule.where}|${rule.at}.${side}_value`;
+    return exactly(place, value, shownText(rule, side), { class: "whole", "data-value": plainDigits(value, rule.unit) }, rule.unit);
+  };
+  // A figure of more than eleven times its limit has no useful rest: then every rule has its part of the limit.
+  const isFar = rules.some((rule) => rule.margin_percent < -1000);
   const columns = [
     ["verdict", (rule) => h("span", { class: `verdict ${rule.verdict}`, text: rule.verdict.replace("_", " ") })],
-    ["model", (rule) => fileName(rule.model)], ["rule", (rule) => rule.name], ["where", (rule) => rule.where || "model"],
-    ["at", (rule) => rule.at], ["actual", (rule) => placed(rule, "actual"), true], ["limit", (rule) => placed(rule, "limit"), true], ["of the limit", bar],
-    ["left", marginText, true], ["detail", (rule) => rule.detail],
+    ["model", (rule) => breakable(fileName(rule.model))], ["rule", (rule) => breakable(rule.name)], ["where", (rule) => breakable(rule.where || "model")],
+    ["at", (rule) => rule.at], ["actual", (rule) => placed(rule, "actual"), true], ["limit", (rule) => placed(rule, "limit"), true],
+    ["compared", bar], isFar ? ["of the limit", partText, true] : ["left", marginText, true],
+    ["detail", (rule) => (rule.detail ? h("div", { class: "detail" }, rule.detail.split(/(--[a-z-]+)/).map((text, i) => (i % 2 === 1 ? h("span", { class: "whole", text }) : breakable(text)))) : "")],
   ].filter(([title, cell]) => (title === "model" ? data.models : rules.some((rule) => cell(rule) !== "")));
   const budgets = [data.budgets, rules.some((rule) => rule.line === 0 && !["unlisted", "error"].includes(rule.kind)) ? "--max" : ""].filter(Boolean).join(", ");
   const positions = data.positions || model.positions || [];
@@ -109,7 +120,7 @@ function checkPage(data) {
                 text: data.passed ? `Passed: ${plural(rules.length, "rule")}` : `Failed: ${bad} of ${plural(rules.length, "rule")}${unproven > 0 ? `, ${unproven} not proven` : ""}` }),
       h("p", { class: "lead" }, h("bdi", { text: [fileName(model.path), data.base ? `against ${fileName(data.base.path)}` : ""].filter(Boolean).join(" ") })),
       h("p", { class: "muted", text: [...modelWords(data.model), budgets ? `budgets: ${budgets}` : ""].filter(Boolean).join("  \u00b7  ") })),
-    plainTable("Rules", columns.map(([title, , right]) => [title, right]), rules.map((rule) => columns.map(([, cell]) => cell(rule))), true), notes, told);
+    plainTable("Rules", columns.map(([title, , right]) => [title, right]), rules.map((rule) => columns.map(([, cell]) => cell(rule))), true, "rules"), notes, told);
 }
 
 // ---- mfu: utilisation, and the figures of other formulas

@@ -29,6 +29,14 @@ const h = (tag, properties, ...children) => fill(document.createElement(tag), pr
 const s = (tag, properties, ...children) =>
     fill(document.createElementNS("http://www.w3.org/2000/svg", tag), properties, children);
 
+// A text that may wrap after these signs, and elsewhere only if a word of it has no room.
+function breakable(text, signs = /(?<=[._/-])/) {
+  const words = text.split(signs);
+  if (words.length === 1 && text.length <= 40) return text;
+  const isLong = words.length > 100 || words.some((word) => word.length > 40);
+  return h("bdi", isLong ? { class: "anywhere", text } : {}, isLong ? [] : words.map((word, i) => (i === 0 ? word : [h("wbr"), word])));
+}
+
 // ---- Integers of any size
 
 const big = (value) => {
@@ -73,8 +81,13 @@ function plainDigits(value, unit) {
 }
 // The same for people: "395,219,472,384", "0.000009006311 s".
 const exactDigits = (value, unit) => (unit === "s" && value !== null ? `${plainDigits(value, unit)} s` : digits(value));
-// The reverse of a number of seconds in JSON.
-const amountOf = (value, unit) => (unit === "s" && value !== null ? BigInt(Math.round(Number(value) * 1e21)) : big(value));
+// The reverse, from a number of seconds in JSON: by its decimals, which a product with 1e21 would round.
+function amountOf(value, unit) {
+  if (unit !== "s" || value === null) return big(value);
+  const [, whole, part = "", exponent = "0"] = /^(-?[0-9]+)(?:\.([0-9]+))?(?:e([-+]?[0-9]+))?$/.exec(String(value));
+  const shift = 21 - part.length + Number(exponent), all = BigInt(whole + part);
+  return shift >= 0 ? all * 10n ** BigInt(shift) : all / 10n ** BigInt(-shift);
+}
 function show(value, unit) {
   if (unit === "s") return time(value);
   const text = si(value);
