@@ -588,7 +588,9 @@ std::vector<SymbolOrigin> SymbolsOfBoth(const Report& base, const Report& head) 
       symbols.push_back(symbol);
       continue;
     }
-    std::optional<Expr>& bound = symbols[found->second].at_most;
+    SymbolOrigin& both = symbols[found->second];
+    both.is_past = both.is_past && symbol.is_past;
+    std::optional<Expr>& bound = both.at_most;
     if (bound && symbol.at_most) {
       bound = Min(*bound, *symbol.at_most);
     } else if (symbol.at_most) {

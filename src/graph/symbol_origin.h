@@ -29,6 +29,8 @@ struct SymbolOrigin {
   // For a size that covers a decoder's past and new tokens, such as its mask's: the sum of both. An
   // assumed size takes this value.
   std::optional<Expr> sum;
+  // The past of a decoder: it may also be 0, as for a prompt.
+  bool is_past = false;
 };
 
 // A node takes one size only of a dimension that the file declares as open.

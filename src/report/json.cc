@@ -265,6 +265,7 @@ void report::WriteSymbols(absl::Span<const SymbolOrigin> symbols, JsonWriter* js
     json->EndObject();
     if (symbol.at_most) json->Key("at_most").Quantity(*symbol.at_most);
     if (symbol.sum) json->Key("sum").Quantity(*symbol.sum);
+    if (symbol.is_past) json->Key("least").Int(0);
     json->EndObject();
   }
   json->EndArray();

@@ -286,6 +286,7 @@ class ReportReader {
       ASSIGN_OR_RETURN(const int64_t axis, Number(*origin, "axis"));
       if (axis >= kMaxRank) return Fault("axis", "it is too large");
       symbol.axis = static_cast<int>(axis);
+      symbol.is_past = json.contains("least");
     }
     // A second pass: formulas need to know which symbols are sizes of inputs.
     for (size_t i = 0; i < list->size(); ++i) {

@@ -256,11 +256,13 @@ bool IsThere(Quantity::Needs needs, const ReportOptions& options, const Counts& 
          });
 }
 
-// Symbols of a decoder whose sizes follow from others.
+// Symbols of a decoder: of its past, and those whose sizes follow from others.
 void NoteSums(const Inference& inference, std::vector<SymbolOrigin>* symbols) {
   const absl::StatusOr<Decoder> decoder = FindDecoder(inference);
   if (!decoder.ok()) return;
   for (SymbolOrigin& symbol : *symbols) {
+    const bool is_input = symbol.kind == SymbolOrigin::Kind::kInput;
+    symbol.is_past = is_input && decoder->length.ToString() == symbol.name;
     const auto& total = decoder->total;
     if (std::find(total.begin(), total.end(), symbol.name) == total.end()) continue;
     symbol.sum = decoder->length + decoder->tokens;

@@ -328,6 +328,9 @@ TEST(ScreenTest, AMaskIsAssumedAsLongAsPastAndNewTokens) {
   ASSERT_TRUE(read.ok()) << read.status();
   for (const Report& report : {open, *read}) {
     EXPECT_EQ(report::ReferenceSizes(report).at("total_sequence_length"), 128 + 128);
+    for (const SymbolOrigin& symbol : report.symbols) {
+      EXPECT_EQ(symbol.is_past, symbol.name == "past_sequence_length") << symbol.name;
+    }
   }
   const Report step = CountModel(file, {.bindings = {{"past_sequence_length", 511}}});
   EXPECT_EQ(report::ReferenceSizes(step).at("total_sequence_length"), 511 + 128);

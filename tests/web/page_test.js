@@ -749,6 +749,17 @@ async function limits() {
   await set(String(most + 1));
   assert.match(await text(page, ".hint.bad"), /1 to 1,024, since the model has a table, such as that of positions/);
   await close(page);
+  // A decoder without a past, as the program counts it: its mask follows.
+  const past = ["count", "deployed/gpt2_past.ort_fused.onnx"];
+  const decoder = await open(write("past", ...past));
+  await decoder.$eval("[data-size=past_seq]", (input) => { input.value = "0"; input.dispatchEvent(new Event("input")); });
+  assert.strictEqual(await decoder.$(".hint.bad"), null);
+  const [, figure] = /FLOPs +([0-9.]+ G)/.exec(run(...past, "--dim", "past_seq=0"));
+  assert.strictEqual(await text(decoder, ".figures .figure"), figure);
+  assert.strictEqual(await decoder.$eval("[data-size=total_seq]", (input) => input.value), await decoder.$eval("[data-size=seq]", (input) => input.value));
+  await decoder.$eval("[data-size=seq]", (input) => { input.value = "0"; input.dispatchEvent(new Event("input")); });
+  assert.match(await text(decoder, ".hint.bad"), /^a whole number, 1 to/);
+  await close(decoder);
   const detector = await open(write("loose", "count", "maskrcnn-r50.onnx"));
   const first = await detector.$$eval(".fields", ([fields]) => [...fields.children].map((field) => field.innerText.split("\n")));
   assert.deepStrictEqual(first.map(([name]) => name), ["height", "width", "resize(/transform/Resize)", "resize(/transform/Resize).3"]);

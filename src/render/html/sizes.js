@@ -1,6 +1,6 @@
 // Fields for sizes that a file leaves open, and the formulas that depend on them.
 
-// Formulas hold for sizes of inputs from 1, and for those that depend on data from 0.
+// Formulas hold for sizes of inputs from 1, and from 0 for a decoder's past and for those that depend on data.
 const kMostSize = 10n ** 18n - 1n;
 const sizeRule = (least, most) => (most === undefined ? `a whole number, ${least} to ${digits(kMostSize)}` : `a whole number, ${least} to ${digits(BigInt(most))}`);
 
@@ -19,7 +19,18 @@ function sizeFields(sizes, symbols, apply, [title, words] = ["Sizes", "The file 
   const isLoose = (name) => !isInput(name) && !origin.get(name).at_most && origin.get(name).origin.kind === "sizes";
   const rank = (name) => (isInput(name) ? 0 : isLoose(name) ? 1 : 2);
   const names = [...sizes.keys()].sort((a, b) => rank(a) - rank(b));
-  const fields = names.map((name) => sizeField(name, origin.get(name), sizes, apply));
+  // As in the program, what is the sum of others follows them until a reader sets it.
+  const sums = new Map((symbols || []).filter(({ name, sum: of }) => of && sizes.has(name)).map(({ name, sum: of }) => [name, Formula(of.expr)]));
+  const fields = names.map((name) => sizeField(name, origin.get(name), sizes, (changed) => {
+    sums.delete(name);
+    for (const [other, of] of sums) {
+      const value = of(changed);
+      if (value === null) continue;
+      changed.set(other, value);
+      fields[names.indexOf(other)].querySelector("input").value = String(value);
+    }
+    apply(changed);
+  }));
   // A reader knows only sizes of inputs, and must give those that follow from them by no formula.
   const known = names.filter((name) => rank(name) < 2).length;
   const shown = fields.length <= 6 ? fields.length : Math.min(12, Math.max(1, known));
