@@ -948,6 +948,32 @@ async function rulesOfFolder() {
   await close(page);
 }
 
+// What the picture leaves white has a reason below it.
+async function white() {
+  const args = ["count", "gpt2.onnx", "--dim", "batch=1,seq=8", "--device", "t4", "--dtype", "fp16"];
+  const page = await open(write("white", ...args));
+  assert.strictEqual(await text(page, "p.white"), "");
+  await sizeBy(page, "time_bound_seconds");
+  const { modules, totals } = JSON.parse(run(...args, "--format", "json"));
+  const of = (figure) => Number(/[0-9]{4,}/.exec(figure.expr)[0]);
+  const empty = 1 - of(modules.children[0].time_bound_seconds) / of(totals.time_bound_seconds);
+  assert((await text(page, "p.white")).startsWith(`${(100 * empty).toFixed(1)} % of the picture is empty: the time bound of a part covers its multiply-accumulates only`));
+  await close(page);
+}
+
+// A formula of open sizes stands once, as the program writes it, and without an empty chart.
+async function recordOfFormula() {
+  const file = path.join(work, "history.jsonl");
+  runAll("check", "gpt2.onnx", "--max", "flops=9 GFLOP", "--record", file);
+  const page = await open(write("history", "history", file));
+  const [, formula] = /FLOPs = (.*)/.exec(run("count", "gpt2.onnx"));
+  const words = await page.$eval("#page", (element) => element.innerText);
+  assert.strictEqual(words.split(formula).length, 2, words);
+  await page.waitForSelector(".history svg");
+  assert.strictEqual(await page.$$eval("section > .histories > .history", (list) => list.filter((figure) => !figure.querySelector("svg")).length), 0);
+  await close(page);
+}
+
 // The table of operators has those whose figure changed; the others say what changed.
 async function operators() {
   const page = await open(write("operators", "diff", "gpt2.onnx", "gpt-124m.onnx"));
@@ -981,7 +1007,7 @@ async function roofs() {
   try {
     const only = process.env.PAGE_TEST;
     for (const test of [figures, documents, pipelines, keyboard, mouse, links, unfold, profile, counted, utilisation, members, narrow, looks, hostile, large, folded, verdicts, limits, paper, sheets, percentages, operators, roofs, spreadsheets, chosenQuantity, timesOfDiff,
-                        rulesOfFolder, accessibility]) {
+                        rulesOfFolder, white, recordOfFormula, accessibility]) {
       if (only && test.name !== only) continue;
       await test();
       console.log(`${test.name}: passed`);

@@ -7,7 +7,7 @@ const dayOf = (date) => date.slice(0, 10);
 // "8.207 G", "unknown", or a formula if it depends on open sizes.
 function recordedText(point, unit) {
   if (point.status === "missing") return "no figure";
-  if (point.status === "open") return point.expr || "a formula";
+  if (point.status === "open") return point.expr ? grouped(point.expr) : "a formula";
   return knownText(kStatusKnown[point.status], point.value === null ? "" : show(big(point.value), unit));
 }
 function changeText(before, after, sameSizes) {
@@ -80,7 +80,6 @@ function historyChart(series, quantity, width) {
   const values = list.flat().map((piece) => piece.value);
   const svg = s("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
                          "aria-label": `${quantity.title}: ${quantity.points.map((p) => recordedText(p, quantity.unit)).slice(-20).join(", ")}` });
-  if (values.length === 0) return h("p", { class: "muted", text: recordedText(quantity.points[quantity.points.length - 1], quantity.unit) });
   const limits = quantity.limits.filter((limit) => limit.value !== null).map((limit) => Number(limit.value));
   const { low, high, near } = rangeOf(values, limits);
   const chart = {
@@ -144,7 +143,10 @@ function historyFigure(series, quantity) {
 function historySeries(series) {
   const isMain = (q) => q.points.length > 1 || q.limits.length > 0 || ["flops", "params"].includes(q.quantity);
   const main = series.quantities.filter(isMain), other = series.quantities.filter((q) => !isMain(q));
-  const charts = (list) => h("div", { class: "histories" }, list.map((q) => historyFigure(series, q)));
+  // Without a number there is no chart: formulas of open sizes, and what is unknown.
+  const hasChart = (q) => q.points.some((point) => point.value !== null);
+  const charts = (list) => [h("div", { class: "histories" }, list.filter(hasChart).map((q) => historyFigure(series, q))),
+                            lines(list.filter((q) => !hasChart(q)).map((q) => [q.title, recordedText(q.points[q.points.length - 1], q.unit)]))];
   const span = (end) => `${dayOf(end.date)} (${shortCommit(end.commit)})`;
   return h("section", {}, h("h2", { class: "path-title" }, h("bdi", { text: series.model })),
     h("p", { class: "muted", text: [series.sizes.map((sizes) => sizeWords(sizes.at) || "sizes of the file").join(" \u2192 "), plural(series.records, "record"),

@@ -114,6 +114,15 @@ function joinedWords(view) {
          `${share} of the ${view.quantity.title}: --format json has all of them.`;
 }
 
+// What the picture of the chosen module leaves white, because its parts do not have it.
+function whiteWords(view) {
+  const { node } = view.zoom, side = view.two ? 1 : 0, values = node.children.map((child) => view.of(child, side));
+  const own = view.of(node, side), parts = sum(values);
+  if (view.quantity.key !== "time_bound_seconds" || node.children.length === 0 || own === null || parts === null || parts >= own) return "";
+  return `${percent(own - parts, own)} of the picture is empty: the time bound of a part covers its multiply-accumulates only, that of the model also the bytes of a run, ` +
+         "which take longer here. Size by time estimate to see where a run spends its time.";
+}
+
 // --module: what is counted of the model.
 const partWords = ({ part, report }) => (part ? `only ${part}, ${plural(report.coverage.nodes, "node")}` : "");
 
@@ -127,6 +136,8 @@ function modulesPage(data, model, top, titles, symbols, bottom) {
     view.change();
   }, data.fields);
   const table = new TreeTable(view);
+  const white = h("p", { class: "muted white" });
+  view.onchange(() => { white.textContent = printable(whiteWords(view)); });
   const joined = h("p", { class: "muted" });
   view.onchange(() => { joined.textContent = joinedWords(view); });
   const totals = h("div");
@@ -136,7 +147,7 @@ function modulesPage(data, model, top, titles, symbols, bottom) {
   page.replaceChildren(...[heading(model, words),
                        ...caveats, totals, fields, fields && data.limits ? broken : null,
                        h("section", { "aria-label": "Picture" }, toolbar(view), breadcrumb(view), details(view),
-                         pictures(view, titles), legend(view)),
+                         pictures(view, titles), white, legend(view)),
                        table.box, tree.rowsJoined > 0 ? joined : null, bottom(view), view.tip.box, told].filter(Boolean));
   addEventListener("hashchange", () => view.goTo(pathOfAddress()));
   if (!(location.hash.length > 1 && view.goTo(pathOfAddress()))) view.change();
