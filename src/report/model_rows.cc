@@ -104,21 +104,43 @@ bool AnyHas(absl::Span<const ModelRow> rows, size_t i) {
                      [&](const ModelRow& row) { return !row.exact[i].empty(); });
 }
 
-// The columns that were asked for, else the main quantities that a model has.
+// The place of a figure in a row; nullopt if it is no quantity.
+std::optional<size_t> PlaceOf(const Figure& figure) {
+  for (size_t i = 0; i < kNumModelQuantities; ++i) {
+    if (figure.quantity == &QuantityAt(i)) return i;
+  }
+  return std::nullopt;
+}
+
+std::optional<size_t> SortPlace(const ViewOptions& options) {
+  return options.sort ? PlaceOf(*options.sort) : std::nullopt;
+}
+
+// The columns that were asked for, else what they are sorted by and the main quantities that a
+// model has.
 std::vector<size_t> ShownQuantities(absl::Span<const ModelRow> rows, const ViewOptions& options) {
   std::vector<size_t> shown;
   for (const Figure& figure : options.columns) {
-    for (size_t i = 0; i < kNumModelQuantities; ++i) {
-      if (figure.quantity == &QuantityAt(i)) shown.push_back(i);
-    }
+    if (const std::optional<size_t> place = PlaceOf(figure)) shown.push_back(*place);
   }
-  for (size_t i = 0; options.columns.empty() && i < kNumQuantities; ++i) {
-    if (IsMain(QuantityAt(i)) && AnyHas(rows, i)) shown.push_back(i);
+  if (!options.columns.empty()) return shown;
+  const std::optional<size_t> sorted = SortPlace(options);
+  if (sorted) shown.push_back(*sorted);
+  for (size_t i = 0; i < kNumQuantities; ++i) {
+    if (i != sorted && IsMain(QuantityAt(i)) && AnyHas(rows, i)) shown.push_back(i);
   }
   return shown;
 }
 
 }  // namespace
+
+void SortRows(const ViewOptions& options, std::vector<ModelRow>* rows) {
+  const std::optional<size_t> place = SortPlace(options);
+  if (!place) return;
+  std::stable_sort(rows->begin(), rows->end(), [&](const ModelRow& a, const ModelRow& b) {
+    return a.shown[*place] > b.shown[*place];  // nullopt is less than any number
+  });
+}
 
 ModelRow MakeModelRow(const Report& report) {
   ModelRow row;
@@ -228,6 +250,9 @@ std::string ToCsv(absl::Span<const ModelRow> rows, const ViewOptions& options) {
     const bool always = kQuantities[i].needs == Quantity::Needs::kNothing;
     if (always || AnyHas(rows, i)) listed.push_back(i);
   }
+  const std::optional<size_t> sorted = SortPlace(options);
+  const bool missing = sorted && std::find(listed.begin(), listed.end(), *sorted) == listed.end();
+  if (options.columns.empty() && missing) listed.push_back(*sorted);
   for (size_t i : listed) table.columns.push_back({std::string(QuantityAt(i).key)});
   for (const char* title : {"nodes", "unknown", "lower_bound"}) table.columns.push_back({title});
   const bool has_times = std::any_of(listed.begin(), listed.end(), [](size_t i) {

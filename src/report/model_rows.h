@@ -47,7 +47,12 @@ inline constexpr char kGuessedNote[] =
     "* sizes inside of the model, which depend on data, are taken as 1: by itself a model has a "
     "range";
 
-// For people: the main quantities, or those of ViewOptions::columns.
+// By falling ViewOptions::sort, if that is a quantity. Models without a value come last; equal ones
+// keep their order.
+void SortRows(const ViewOptions& options, std::vector<ModelRow>* rows);
+
+// For people: the main quantities, or those of ViewOptions::columns. That of ViewOptions::sort is
+// among them.
 TextTable ModelTable(absl::Span<const ModelRow> rows, const ViewOptions& options);
 Document ToDocument(absl::Span<const ModelRow> rows, const ViewOptions& options);
 // For programs: every quantity, or those of ViewOptions::columns, exact.

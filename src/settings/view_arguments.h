@@ -23,11 +23,10 @@ struct ViewArguments {
 
   void AddTo(Table* list);
   // Whether rows are asked for.
-  bool rows() const { return rows_of_each() || !columns.empty(); }
-  // Whether rows of each model are asked for: without, several models are a row each.
-  bool rows_of_each() const {
-    return !(by.empty() && depth.empty() && top.empty() && sort.empty());
-  }
+  bool rows() const { return rows_of_each() || !columns.empty() || !sort.empty(); }
+  // Whether rows of each model are asked for: without, several models are a row each, which `sort`
+  // orders and `columns` are of.
+  bool rows_of_each() const { return !(by.empty() && depth.empty() && top.empty()); }
   absl::StatusOr<ViewOptions> Parse() const;
 };
 

@@ -298,6 +298,7 @@ std::string Counter::Join(std::vector<Outcome> outcomes) const {
   if (one_file_ || format_ == Format::kJsonLines) return absl::StrJoin(texts, "");
   if (format_ == Format::kJson) return JoinJson(texts);
   if (has_rows()) return absl::StrJoin(texts, format_ == Format::kCsv ? "" : "\n");
+  SortRows(view_, &rows);
   if (format_ == Format::kCsv) return ToCsv(rows, view_);
   return RowOf(format_).draw(ToDocument(absl::MakeConstSpan(rows), view_), style_);
 }
@@ -410,12 +411,15 @@ absl::Status RequireGiven(const ViewOptions& view, const CountOptions& options) 
 // A row of a whole model has quantities.
 absl::Status CheckModelColumns(const CountCall& args, const ViewOptions& view, bool one_file) {
   if (one_file || args.view.rows_of_each() || view.shapes) return absl::OkStatus();
+  const auto refused = [](absl::string_view option, const Figure& figure) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--", option, " ", figure.key(), ": several models are one table of ",
+        "quantities; --depth 0 or another of --by, --depth and --top writes a table ", "for each"));
+  };
   for (const Figure& figure : view.columns) {
-    if (figure.quantity != nullptr) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("--columns ", figure.key(), ": several models are one table of quantities; ",
-                     "--depth 0 or another of --by, --depth and --top writes a table for each"));
+    if (figure.quantity == nullptr) return refused("columns", figure);
   }
+  if (view.sort && view.sort->quantity == nullptr) return refused("sort", *view.sort);
   return absl::OkStatus();
 }
 
