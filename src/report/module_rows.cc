@@ -6,10 +6,12 @@
 // model, or too many for the space, are joined in a last row "[.. and 3 others]". With --depth or
 // similar options, rows are opened level by level and nothing is joined.
 //
-// The shown rows must add up. FLOPs and MACs do so by the tree. Other figures may have a rest, such
-// as bytes that a module moves itself, which gets a row "(moving data)". Equal neighbours may
-// differ in such figures, so groups then require all figures to be equal. Amounts of a row are held
-// per copy; a place knows how many copies of it the rows above stand for.
+// The shown rows must add up. FLOPs and MACs do so by the tree. Other figures may have a rest:
+// bytes and integer operations of nodes that are a module's own and have no FLOPs. It gets a row
+// "(own, without FLOPs)". The time bound has no rest: that of the model is of a run, those of its
+// rows are of their arithmetic. Equal neighbours may differ in such figures, so groups then require
+// all figures to be equal. Amounts of a row are held per copy; a place knows how many copies of it
+// the rows above stand for.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -173,19 +175,20 @@ class RowMaker {
   }
 
   // Adds a row for amounts missing in the rows below, such as bytes that a module moves itself, so
-  // that they add up.
+  // that they add up. No node has the bound on the time of a run.
   void AddRest(const Place& place, std::vector<Group>* below) const {
     const int64_t times = place.times * place.group.count;
     AmountsSum sum;
     sum.Add(place.amounts);
     for (const Group& group : *below) sum.Add(group, -times);
-    const Amounts rest = sum.Total();
+    Amounts rest = sum.Total();
+    rest.time_bound = 0;
     const bool none = std::all_of(shown_.begin(), shown_.end(), [&](const Quantity* q) {
       return report_.In(*q, rest) == Expr(0);
     });
     if (none || below->empty()) return;
     // Per copy of the row above, like the others; whole numbers by construction.
-    Group group{{}, -1, -1, 1, "(moving data)"};
+    Group group{{}, -1, -1, 1, "(own, without FLOPs)"};
     for (const Quantity& q : kQuantities) {
       const std::optional<Expr> one = DivideExactly(rest.*q.value, Expr(times));
       group.*q.value = one.value_or(0);

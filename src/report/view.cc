@@ -1,7 +1,8 @@
 // How it works. There is one table per grouping. Modules come as rows from module_rows.cc.
 // Operators and nodes are lines with amounts: free ones are counted in a note, the others sorted by
 // cost. With --top the rest is one line "[n others]", the total minus the shown lines, so that the
-// table adds up. With --top, nodes of the same operator, shapes and amounts share a row, because
+// table adds up. The time bound of the model is that of a run; where it is not the sum of the rows,
+// a note says why. With --top, nodes of the same operator, shapes and amounts share a row, because
 // otherwise 24 equal layers would fill the list. A node with unknown work equals no other. Empty
 // columns are dropped.
 #include "src/report/view.h"
@@ -17,6 +18,7 @@
 #include "src/render/format.h"
 #include "src/report/figure_columns.h"
 #include "src/report/output_shapes.h"
+#include "src/report/reference_sizes.h"
 
 namespace onnxflops::report {
 namespace {
@@ -104,12 +106,15 @@ void KeepTop(const FigureColumns& figures, int top, const Amounts& total,
                    [](const Line& a, const Line& b) { return a.key > b.key; });
   if (top == 0 || lines->size() <= static_cast<size_t>(top) + 1) return;
   Line others;
-  AmountsSum shown;
-  for (size_t i = 0; i < static_cast<size_t>(top); ++i) shown.Add((*lines)[i].amounts);
+  AmountsSum shown, left;
+  for (size_t i = 0; i < lines->size(); ++i) {
+    (i < static_cast<size_t>(top) ? shown : left).Add((*lines)[i].amounts);
+  }
   const Amounts sum = shown.Total();
   for (const Quantity& q : kQuantities) {
     if (q.of == Quantity::Of::kWork) others.amounts.*q.value = total.*q.value - sum.*q.value;
   }
+  others.amounts.time_bound = left.Total().time_bound;  // the total's is that of a run
   others.count = 0;
   for (size_t i = static_cast<size_t>(top); i < lines->size(); ++i) {
     others.count += (*lines)[i].count;
@@ -285,6 +290,23 @@ TextTable NodeTable(const Report& report, const ViewOptions& options) {
   return table;
 }
 
+// Notes why the bound on the time of the model is not the sum of its rows.
+void NoteTimeBound(const Report& report, const ViewOptions& options, TextTable* table) {
+  const Figure bound = {Figure::Kind::kQuantity, &QuantityOf(&Amounts::time_bound)};
+  const std::vector<Figure> shown = ShownFigures(report, options);
+  if (std::find(shown.begin(), shown.end(), bound) == shown.end()) return;
+  AmountsSum rows;
+  for (const OpRow& row : report.by_op) rows.Add(row);
+  const ReferenceValues values(report);
+  const auto sum = values.Of(rows.Total().time_bound), run = values.Of(report.totals.time_bound);
+  if (!sum || !run || *sum == *run) return;
+  table->notes.emplace_back(
+      *run > *sum
+          ? "the time bound of the model is that of its bytes; rows have only that of their "
+            "multiply-accumulates"
+          : "the time bound of the model has repeated work once; rows have it each time");
+}
+
 }  // namespace
 
 std::string ClosedText(int64_t rows) {
@@ -305,6 +327,7 @@ TextTable MakeTable(const Report& report, const ViewOptions& options) {
       table = options.top > 0 ? TopNodes(report, options) : NodeTable(report, options);
       break;
   }
+  NoteTimeBound(report, options, &table);
   if (whole) {
     table.notes.push_back(absl::StrCat(report.convention, " counts the model as a whole only"));
   }

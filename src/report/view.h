@@ -27,7 +27,7 @@ struct ModuleView {
   bool crowded = false;  // some rows are joined for lack of space
   int64_t closed = 0;    // rows left closed for lack of space
 };
-// The rows below a row add up to it, in everything that is shown.
+// The rows below a row add up to it, in everything that is shown but a bound on the time of a run.
 ModuleView ModuleRows(const Report& report, const ViewOptions& options);
 
 // "submodules of 5 rows not shown": of ModuleView::closed.

@@ -14,6 +14,7 @@
 #include "src/hardware/time_bound.h"
 #include "src/onnxflops.h"
 #include "src/report/model_rows.h"
+#include "src/report/view.h"
 #include "src/report/viewer_formats.h"
 #include "tests/model_text.h"
 
@@ -510,6 +511,25 @@ TEST(RooflineTest, WhatIsBlankIsAnError) {
   options.on_device = OnePerPicosecond();
   const Model model = ModelFromText("g (float[4] x) => (float[4] y) { y = Relu(x) }", 17);
   EXPECT_EQ(CountAs(model, options, "thop").status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+// The bytes of a run take 16 + 1024 + 128 ps, the product 1024 ps: no row has what is between.
+TEST(RooflineTest, NoRowHasTheBytesOfARun) {
+  const Model model = ModelFromText(
+      "g (float[1,8] x, float[8,64] w) => (float[1,64] y) { a = MatMul(x, w) b = Relu(a) c = "
+      "Sigmoid(b) y = Add(b, c) }",
+      17);
+  const Report report = CountOn(model).value();
+  EXPECT_EQ(report.totals.time_bound, Expr(1168 * kPicosecond));
+  const Figure bound = FindFigure("time_bound_seconds").value();
+  for (const GroupBy by : {GroupBy::kOp, GroupBy::kNode}) {
+    const TextTable table =
+        report::MakeTable(report, {.by = by, .top = 1, .sort = bound, .columns = {bound}});
+    ASSERT_EQ(table.rows.size(), 2u);
+    EXPECT_EQ(table.rows[0].cells.back(), "1.024 ns");
+    EXPECT_EQ(table.rows[1].cells.back(), "0 s");
+    EXPECT_THAT(table.notes, testing::Contains(HasSubstr("is that of its bytes; rows have only")));
+  }
 }
 
 }  // namespace
