@@ -3,8 +3,9 @@
 // How it works. Equal children with consecutive numbers become one row ("layers.0-23 24x"), and a
 // module with a single child row is shown together with it ("visual.transformer"). By default rows
 // are opened by cost: the costliest row first, until the page is full. Children below 1 % of the
-// model, or too many for the space, are joined in a last row "[.. and 3 others]". With --depth or
-// similar options, rows are opened level by level and nothing is joined.
+// model, or too many for the space, are joined in a last row "[.. and 3 others]". A module with
+// unknown parts may cost more, so some of these have a row of their own. With --depth or similar
+// options, rows are opened level by level and nothing is joined.
 //
 // The shown rows must add up. FLOPs and MACs do so by the tree. Other figures may have a rest:
 // bytes and integer operations of nodes that are a module's own and have no FLOPs. It gets a row
@@ -36,6 +37,8 @@ constexpr size_t kMaxSiblings = 24;
 constexpr size_t kLeastOpened = 3;
 // Rows below 1/100 of the model are merged with other small ones.
 constexpr int kLeastPart = 100;
+// Most modules of unknown cost that have a row of their own where their known part is small.
+constexpr size_t kMaxUnsure = 4;
 constexpr int kMaxJoinedNames = 16;  // columns of the names in a row that joins others
 
 // One row under a parent: a module, numbered equal neighbours, or the rest.
@@ -225,15 +228,29 @@ class RowMaker {
     return below;
   }
 
-  // Sorts the groups, keeps the costliest, and joins those below 1 % or beyond `most` in a last
-  // row.
+  // Sorts the groups, keeps the costliest and some whose cost is not known, and joins the others,
+  // which are below 1 % or beyond `most`, in a last row.
   void JoinSmall(int64_t times, size_t most, std::vector<Group>* groups) const {
     Sort([&](const Group& group) { return CostOf(group); }, groups);
     size_t kept = 0;
     while (kept < groups->size() && kept + 1 < most && !IsSmall(CostOf((*groups)[kept]), times)) {
       ++kept;
     }
+    size_t unsure = 0;
+    for (size_t i = kept; i < groups->size() && kept + 1 < most && unsure < kMaxUnsure; ++i) {
+      if (!IsUnsure((*groups)[i])) continue;
+      const auto begin = groups->begin();
+      const auto at = [&](size_t place) { return begin + static_cast<std::ptrdiff_t>(place); };
+      std::rotate(at(kept), at(i), at(i + 1));
+      ++kept;
+      ++unsure;
+    }
     *groups = Joined(std::move(*groups), kept);
+  }
+
+  // True if it may cost more than it says.
+  bool IsUnsure(const Group& group) const {
+    return group.lower_bound && CostQuantity(report_, options_).of == Quantity::Of::kWork;
   }
 
   // The groups from `kept` on in one row, unless that is one group only.

@@ -228,6 +228,27 @@ TEST(TreeTest, OpensWhereTheCostIs) {
   }
 }
 
+// Each of six modules may cost more than the rest of the model: some of them have a row.
+TEST(TreeTest, UnknownIsNotSmall) {
+  ModelMaker make;
+  make.Input("x", {"2", "4"});
+  make.Node("/tail/Relu", "Relu", {"x"}, {"y"}).Output("y");
+  for (const char* name : {"a", "b", "c", "d", "e", "f"}) {
+    make.Node(absl::StrCat("/", name, "/Magic"), absl::StrCat("Magic", name), {"x"}, {name});
+    make.node->set_domain("my.own");
+    make.Output(name);
+  }
+  const absl::StatusOr<Report> report = make.Count();
+  ASSERT_TRUE(report.ok()) << report.status();
+  std::vector<std::string> labels;
+  for (const ModuleRow& row : ModuleRows(*report, {}).rows) labels.push_back(row.label);
+  EXPECT_THAT(labels, testing::ElementsAre("", "tail", "a", "b", "c", "d", "[e, f]"));
+  labels.clear();
+  for (const ModuleRow& row : ModuleRows(*report, {.page_rows = 5}).rows)
+    labels.push_back(row.label);
+  EXPECT_THAT(labels, testing::ElementsAre("", "tail", "a", "b", "[c, d and 2 others]"));
+}
+
 // ---- screens
 
 TEST(ScreenTest, EveryLineFits) {
