@@ -121,6 +121,17 @@ bool HasIntegers(const Totals& totals, const Bindings& at) {
   return ValueAt(2 * totals.macs + totals.other_flops - totals.flops, at).value_or(0) > 0;
 }
 
+// The share of a stage in the cost of all. Of a lower bound it may be less; that of a stage with
+// uncounted parts may be anything.
+std::string ShareOfCost(const Totals& stage, const Totals& all, Expr Amounts::*cost,
+                        const Bindings& at) {
+  const std::optional<absl::int128> part = ValueAt(stage.*cost, at), whole = ValueAt(all.*cost, at);
+  if (stage.lower_bound) return "-";
+  if (!part || !whole) return "?";
+  return KnownText(all.lower_bound ? Known::kAtMost : Known::kExact,
+                   report::Percent(*part, *whole));
+}
+
 TextTable StageTable(const PipelineReport& report, const Bindings& at, bool exact) {
   using Narrow = TextTable::Column::Narrow;
   TextTable table;
@@ -144,7 +155,6 @@ TextTable StageTable(const PipelineReport& report, const Bindings& at, bool exac
   }
   // Integers make no FLOPs, so a share of these would leave them out.
   Expr Amounts::*const cost = HasIntegers(report.totals, at) ? &Amounts::macs : &Amounts::flops;
-  const std::optional<absl::int128> all = ValueAt(report.totals.*cost, at);
   const auto row = [&](const std::string& name, const std::pair<std::string, std::string>& runs,
                        const Totals& totals, const std::optional<PipelineTime>& time) {
     TextTable::Row cells;
@@ -152,12 +162,11 @@ TextTable StageTable(const PipelineReport& report, const Bindings& at, bool exac
       const Expr amount = q.In(totals);
       return FigureText(q, amount, at, exact, KnownOf(q, amount, totals.lower_bound));
     };
-    const std::optional<absl::int128> part = ValueAt(totals.*cost, at);
     cells.cells = {name,
                    runs.first,
                    runs.second,
                    text(QuantityOf(&Amounts::flops)),
-                   part && all ? report::Percent(*part, *all) : "?",
+                   ShareOfCost(totals, report.totals, cost, at),
                    text(QuantityOf(&Amounts::macs)),
                    text(QuantityOf(&Amounts::params)),
                    text(kBytesMoved)};
@@ -177,10 +186,11 @@ TextTable StageTable(const PipelineReport& report, const Bindings& at, bool exac
 
 // ---- the lines
 
-void AddFormula(const char* label, absl::string_view name, const Expr& expr, bool exact,
+// With every digit, as in a report: people copy it.
+void AddFormula(const char* label, absl::string_view name, const Expr& expr,
                 std::vector<LabelledLine>* lines) {
   if (expr.is_literal()) return;
-  std::string text = report::ShowExpr(expr, exact);
+  std::string text = report::GroupedExpr(expr);
   if (text.size() > kMaxShownFormula) text = expr.Shortened(kMaxShownFormula);
   lines->push_back({label, {absl::StrCat(name, " ", text)}});
 }
@@ -256,8 +266,8 @@ std::vector<LabelledLine> TotalLines(const PipelineReport& report, const Binding
     lines.push_back(std::move(line));
   }
   const absl::string_view sign = totals.lower_bound ? ">=" : "=";
-  AddFormula("formula", absl::StrCat("FLOPs ", sign), totals.flops, exact, &lines);
-  AddFormula("", absl::StrCat("MACs ", sign), totals.macs, exact, &lines);
+  AddFormula("formula", absl::StrCat("FLOPs ", sign), totals.flops, &lines);
+  AddFormula("", absl::StrCat("MACs ", sign), totals.macs, &lines);
   return lines;
 }
 
