@@ -134,6 +134,9 @@ struct Inference {
   Instance& instance(InstanceId id) { return instances[static_cast<size_t>(id)]; }
 };
 
+// What a warning says of loops whose sizes change from trip to trip without a closed form.
+inline constexpr char kAlikeTrips[] = "the count holds only where all trips are alike";
+
 absl::StatusOr<Inference> Infer(const Model& model, const InferOptions& options = {});
 
 // The steps that a stage may take on expressions of a model (src/symbolic/work.h).

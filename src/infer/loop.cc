@@ -488,8 +488,8 @@ absl::Status LoopRun::Follow() {
   if (changes_sizes_) {
     session.Warn(absl::StrCat(place,
                               ": its sizes change from trip to trip, and their sum has no closed "
-                              "form; each is one symbol for all trips and for what comes out, so "
-                              "the count holds only where all trips are alike"));
+                              "form; each is one symbol for all trips and for what comes out, so ",
+                              kAlikeTrips));
   }
   if (!limit_.empty()) {
     session.Warn(

@@ -24,6 +24,7 @@
 #include "src/report/memory_lines.h"
 #include "src/report/memory_report.h"
 #include "src/report/memory_rows.h"
+#include "src/report/summary.h"
 #include "src/report/writers.h"
 #include "src/symbolic/symbol_name.h"
 
@@ -258,11 +259,14 @@ void DefineFigureValue(nb::module_& m, nb::class_<PyFigure>* figure) {
 
 nb::dict FiguresOf(const Report& report, const Amounts& amounts, bool lower_bound) {
   nb::dict figures;
+  const bool guessed = report::RestsOnAlikeTrips(report);
   for (const Quantity* q : AllQuantities()) {
     if (!report.Has(*q)) continue;
     const Expr value = report.In(*q, amounts);
     if (value.error() != nullptr) continue;
-    figures[ToStr(q->key)] = nb::cast(PyFigure{q, value, report::KnownOf(*q, value, lower_bound)});
+    Known known = report::KnownOf(*q, value, lower_bound);
+    if (guessed && known == Known::kExact && q->of == Quantity::Of::kWork) known = Known::kAssumed;
+    figures[ToStr(q->key)] = nb::cast(PyFigure{q, value, known});
   }
   return nb::borrow<nb::dict>(nb::module_::import_("onnxflops._results").attr("Figures")(figures));
 }
@@ -287,7 +291,8 @@ void DefineFigures(nb::module_& m) {
       "status", [](const PyFigure& f) { return ToStr(StatusName(f.known)); },
       nb::sig("def status(self, /) -> Literal['exact', 'assumed', 'at_least', 'at_most', "
               "'counted', 'unknown']"),
-      "exact; at_least where a part is not counted; unknown where nothing is.");
+      "exact; at_least where a part is not counted; assumed where all trips of a loop are taken as "
+      "alike; unknown where nothing is counted.");
   figure.def("__str__", [](const PyFigure& f) { return ToStr(TextOf(f)); });
   figure.def("__repr__", [](const PyFigure& f) {
     return ToStr(absl::StrCat("<onnxflops.Figure ", f.quantity->key, ": ", TextOf(f), ">"));

@@ -212,7 +212,8 @@ void AddDerived(nb::class_<Class>& cls, const TotalsOf& totals_of) {
 
 const char* Standing(const PyReport& of) {
   if (of.report->totals.lower_bound) return "at_least";
-  return of.report->tool && !of.report->tool->assumptions.empty() ? "assumed" : "exact";
+  const bool guessed = of.report->tool && !of.report->tool->assumptions.empty();
+  return guessed || report::RestsOnAlikeTrips(*of.report) ? "assumed" : "exact";
 }
 
 nb::object Opset(const PyReport& of) {
@@ -226,9 +227,11 @@ void DefineFacts(nb::class_<PyReport>& report) {
   report.def_prop_ro(
       "lower_bound", [](const PyReport& of) { return of.report->totals.lower_bound; },
       "Whether a part is not known, so that the true figures may be larger.");
-  report.def_prop_ro("standing", &Standing, nb::sig("def standing(self, /) -> str"),
-                     "How far the figures are known: exact, at_least (nodes are not counted) or "
-                     "assumed (a figure of a convention rests on a guess).");
+  report.def_prop_ro(
+      "standing", &Standing, nb::sig("def standing(self, /) -> str"),
+      "How far the figures are known: exact, at_least (nodes are not counted) or "
+      "assumed (a figure of a convention rests on a guess, or all trips of a loop are "
+      "taken as alike).");
   report.def_prop_ro("opset", &Opset, nb::sig("def opset(self, /) -> int | None"),
                      "The version of ONNX's own operators that the file asks for, or None.");
   report.def_prop_ro(

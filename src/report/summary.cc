@@ -27,6 +27,7 @@
 #include "src/family/family.h"
 #include "src/graph/dtype.h"
 #include "src/hardware/device.h"
+#include "src/infer/infer.h"
 #include "src/render/format.h"
 #include "src/render/known.h"
 #include "src/render/numbered_name.h"
@@ -676,6 +677,12 @@ bool RestsOnSizesInside(const Report& report, const Expr& figure) {
   const std::vector<SymbolOrigin> inside = FindSizesInside(report);
   return std::any_of(inside.begin(), inside.end(), [&](const SymbolOrigin& s) {
     return std::find(symbols.begin(), symbols.end(), s.name) != symbols.end();
+  });
+}
+
+bool RestsOnAlikeTrips(const Report& report) {
+  return absl::c_any_of(report.warnings, [](const std::string& warning) {
+    return absl::StrContains(warning, kAlikeTrips);
   });
 }
 

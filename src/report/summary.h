@@ -57,6 +57,8 @@ int64_t SizesInside(const Report& report);
 std::string CausalText(const Report& report);
 // True if a figure depends on one of these unknown sizes.
 bool RestsOnSizesInside(const Report& report, const Expr& figure);
+// True if the figures hold only where all trips of some loop are alike: a warning says so.
+bool RestsOnAlikeTrips(const Report& report);
 // "20 sizes that depend on data, 1 loop count"; or "".
 std::string SizesInsideText(const Report& report);
 

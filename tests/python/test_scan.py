@@ -344,6 +344,23 @@ def test_fill(tmp_path):
         onnxflops.scan(paths, tmp_path / "out", fill=-1)
 
 
+def test_a_loop_whose_trips_are_taken_as_alike(tmp_path):
+    need("pyarrow")
+    path = ROOT / "models/maskrcnn-r50.onnx"
+    row, = rows_of(onnxflops.scan(path, tmp_path, fill=77)).values()
+    assert named(row, "where all trips are alike") and row["flops"] is not None
+    report = onnxflops.load(path).count()
+    assert row["standing"] == report.standing == report.figures["flops"].status == "assumed"
+    assert report.figures["params"].status == "exact"
+
+
+def test_no_sources(tmp_path):
+    need("pyarrow")
+    assert onnxflops.scan([], tmp_path).count_rows() == 0
+    onnxflops.scan(MODELS[0], tmp_path)
+    assert onnxflops.scan([], tmp_path).count_rows() == 0  # not the rows of others
+
+
 # past [batch, past], mask [batch, past + seq], and a reshape that takes only n = 4.
 CONTRADICTING = """<ir_version: 8, opset_import: ["" : 18]>
 g (int64[batch,seq] input_ids, float[batch,total] attention_mask, float[batch,2,past,4] past_key, float[n,2] x)

@@ -212,5 +212,6 @@ class _Scan:
         self._require_shared(self.parts, self.store.parts())
         dataset = self.store.dataset(sorted(self.parts))
         if self.has_others:
-            dataset = dataset.filter(pyarrow.dataset.field("source").isin(list(asked)))
+            texts = pyarrow.array(list(asked), pyarrow.string())  # also of none
+            dataset = dataset.filter(pyarrow.dataset.field("source").isin(texts))
         return _Found(dataset, frozenset() if self.has_old or self.missing is None else self.missing)
