@@ -197,6 +197,9 @@ def test_the_way_is_named():
     for name in ("count", "compare", "sweep"):
         with pytest.raises(AttributeError, match=rf"module 'onnxflops' has no attribute '{name}': load\(path\)\.{name}\("):
             getattr(onnxflops, name)
+    with pytest.raises(AttributeError, match=r"^'Model' object has no attribute 'flops': count\(\)\.flops$"):
+        onnxflops.load(ROOT / "models/lstm.onnx").flops
+    assert not hasattr(onnxflops.Model, "flops") and not hasattr(onnxflops.load(ROOT / "models/lstm.onnx"), "__array__")
     with pytest.raises(onnxflops.InvalidError, match=r"models: is a directory, .*: scan\(folder, out\) counts all models below it$"):
         onnxflops.load(ROOT / "models")
 

@@ -169,5 +169,15 @@ def __getattr__(name: str) -> object:
     raise AttributeError(f"module 'onnxflops' has no attribute {name!r}" + (f": {hint}" if hint else ""))
 
 
+def _no_figure(model: Model, name: str) -> object:
+    """A model has no figures: its reports have."""
+    hint = f": count().{name}" if not name.startswith("_") and hasattr(Report, name) else ""
+    raise AttributeError(f"'Model' object has no attribute {name!r}" + hint)
+
+
+# A method of the class would let type checkers take any name.
+setattr(Model, "__getattr__", _no_figure)
+
+
 def __dir__() -> list[str]:
     return sorted(__all__)
