@@ -503,13 +503,21 @@ std::optional<absl::int128> Monitor::FlopsOf(const StepRecord& record, Bindings*
     if (part) flops = *flops - *part;
   }
   if (flops.ok()) return work_.per_sample ? ForSamples(*flops, samples, problems) : *flops;
-  std::vector<std::string> missing;
-  for (const std::string& symbol : work_.flops.Symbols()) {
-    if (!sizes->contains(symbol)) missing.push_back(monitor::Missing(record, BareName(symbol)));
-  }
+  const std::string missing = MissingSize(record, *sizes);
   problems->push_back(missing.empty() ? std::string(flops.status().message())
-                                      : absl::StrCat(missing[0], ": no utilisation of this step"));
+                                      : absl::StrCat(missing, ": no utilisation of this step"));
   return std::nullopt;
+}
+
+// Tokens give the batch as soon as there is a length.
+std::string Monitor::MissingSize(const StepRecord& record, const Bindings& sizes) const {
+  if (record.tokens && !work_.sequences.empty() && !sizes.contains(work_.sequences[0])) {
+    return monitor::Missing(record, BareName(work_.sequences[0]));
+  }
+  for (const std::string& symbol : work_.flops.Symbols()) {
+    if (!sizes.contains(symbol)) return monitor::Missing(record, BareName(symbol));
+  }
+  return "";
 }
 
 // If nothing gives the batch, it is the tokens divided by the length, rounded up. Returns how many
@@ -525,6 +533,39 @@ int64_t Monitor::BatchOfTokens(const StepRecord& record, Bindings* sizes) const 
   const int64_t batch = *record.tokens / *length + (*record.tokens % *length > 0 ? 1 : 0);
   (*sizes)[work_.batch] = batch;
   return batch * *length - *record.tokens;
+}
+
+void Monitor::TakeTokensOfRate(double step_seconds, StepRecord* record,
+                               std::vector<std::string>* problems) {
+  const bool has_batch =
+      work_.batch.empty() || work_.bindings.contains(work_.batch) || monitor::SamplesOf(*record) ||
+      record->sizes.contains(BareName(work_.batch)) || !record->lengths.empty() ||
+      record->has_images() || record->names.contains("audio") || !record->faulty.empty();
+  // Of images and audio, a rate may have their tokens too; of two texts, those of both.
+  const bool is_text = work_.sequences.size() <= 1 && work_.image_tokens.is_zero();
+  if (has_batch || !is_text || record->tokens || !record->tokens_per_second) return;
+  double tokens = std::round(*record->tokens_per_second * step_seconds);
+  std::optional<int64_t> length = work_.fixed_length;
+  if (!work_.sequences.empty()) {
+    const auto bound = work_.bindings.find(work_.sequences[0]);
+    length = bound != work_.bindings.end()
+                 ? bound->second
+                 : monitor::SizeNamed(*record, {BareName(work_.sequences[0])});
+    if (!length) length = monitor::LengthOf(*record);
+  }
+  // Logs round rates and times.
+  constexpr double kNear = 0.02;
+  if (length && *length > 0) {
+    const auto one = static_cast<double>(*length);
+    const double whole = std::round(tokens / one) * one;
+    if (std::abs(tokens - whole) <= kNear * whole) tokens = whole;
+  }
+  if (!(tokens >= 1 && tokens < 0x1p40)) return;
+  record->tokens = static_cast<int64_t>(tokens);
+  record->tokens_of_rate = true;
+  Tell(absl::StrCat("there is no batch: a step has the tokens that ",
+                    monitor::NameOf(*record, "tokens_per_second"), " makes of its time"),
+       problems);
 }
 
 // The FLOPs of the `lacks` tokens that are missing in the last sample of the batch. The FLOPs of
@@ -619,7 +660,10 @@ absl::StatusOr<std::optional<MonitorPoint>> Monitor::Take(const StepRecord& give
   CheckTogether(&record, problems);
   double seconds = 0;
   const int64_t steps = Measure(record, &seconds, problems);
-  if (steps > 0) Add(record, steps, seconds, problems);
+  if (steps > 0) {
+    TakeTokensOfRate(seconds / static_cast<double>(steps), &record, problems);
+    Add(record, steps, seconds, problems);
+  }
   last_step_ = record.step;
   // A clock may be coarser than a step: steps without a new time are measured with the next one.
   if (record.time && record.time != last_time_) {

@@ -198,7 +198,12 @@ class Monitor {
                                               std::vector<std::string>* problems) const;
   std::vector<std::pair<std::string, int64_t>> TakeSizesOfEach(Bindings* others) const;
   std::vector<std::string> TakeFollowers(std::vector<std::string>* lengths) const;
+  // "there is no seq": of the first size that the FLOPs lack, or "".
+  std::string MissingSize(const StepRecord& record, const Bindings& sizes) const;
   int64_t BatchOfTokens(const StepRecord& record, Bindings* sizes) const;
+  // Gives a line without batch and tokens the tokens that its rate makes of the time of a step.
+  void TakeTokensOfRate(double step_seconds, StepRecord* record,
+                        std::vector<std::string>* problems);
   std::optional<absl::int128> PartOfSample(absl::int128 flops, int64_t tokens, int64_t lacks,
                                            Bindings sizes) const;
   int64_t CopiesOf(const StepRecord& record, std::vector<std::string>* problems);

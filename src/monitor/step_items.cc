@@ -77,6 +77,10 @@ Monitor::Items Monitor::ItemsBesideAudio(const StepRecord& record, const Binding
     const bool has_lists = record.has_images() || !record.audio.empty();
     if (!length && has_lists) length = monitor::LengthOf(record);
   }
+  // Tokens that a rate makes of a time are no samples if they are none to the token.
+  const bool is_part =
+      record.tokens_of_rate && (!length || *length <= 0 || *record.tokens % *length != 0);
+  if (is_part) items.samples.reset();
   if (items.samples && length) items.places = monitor::Times(*items.samples, *length);
   if (items.tokens || record.faulty.contains("tokens")) return items;
   items.tokens = items.places;

@@ -62,6 +62,7 @@ struct StepRecord {
   std::optional<int64_t> device_batch, runs, devices;
   // Devices that share one copy of the model, by how they do, and copies.
   std::optional<int64_t> tensor_parallel, pipeline_parallel, context_parallel, copies;
+  bool tokens_of_rate = false;                  // `tokens` are made of a rate and a time
   bool is_summary = false;                      // `time` and the rates cover the whole training
   absl::btree_map<std::string, int64_t> sizes;  // every other field that is a whole number
   // The log's names of the values read, by LogName::means: "tokens" -> "mask_sum".

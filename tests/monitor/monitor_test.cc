@@ -562,6 +562,20 @@ TEST(MonitorTest, OtherFormsOfFigures) {
       {R"({"step": 1, "step_time": 2, "tokens": 8, "seq": 4})", "1 4 0;"},
       // A part of a sequence is a part of its FLOPs.
       {R"({"step": 1, "step_time": 2, "tokens": 5, "seq": 4})", "1 2.5 0;"},
+      {R"({"step": 1, "step_time": 2, "tokens": 5})",
+       "there is no seq: no utilisation of this step;1 -1 -1;"},
+      // A rate and a time: 4.02 x 2 tokens are 2 x 4, as rates are rounded; 2.5 x 2 are no batch.
+      {R"({"step": 1, "step_time": 2, "tokens_per_sec": 4.02, "seq": 4})",
+       "there is no batch: a step has the tokens that tokens_per_sec makes of its time;1 4 0;"},
+      {R"({"step": 1, "step_time": 2, "tokens_per_second": 2.5, "seq": 4})",
+       "there is no batch: a step has the tokens that tokens_per_second makes of its time;1 2.5 "
+       "0;"},
+      {R"({"step": 1, "step_time": 2, "tokens_per_second": 4})",
+       "there is no batch: a step has the tokens that tokens_per_second makes of its time;there is "
+       "no seq: no utilisation of this step;1 -1 -1;"},
+      // Two steps share a time.
+      {"step,time,tokens_per_second,seq\n1,2,4,4\n3,6,4,4",
+       "there is no batch: a step has the tokens that tokens_per_second makes of its time;3 4 0;"},
   };
   for (const auto& [log, expected] : kLogs) EXPECT_EQ(Watch(log), expected) << log;
 }

@@ -70,7 +70,8 @@ each sample; cu_seqlens where each begins in a packed row; grid_thw, a list of
 for each sample; audio, a list, the length of each sample's audio: whole numbers
 are frames, 12.5 or "12.5s" seconds. All are of a whole step, on all devices.
 Where tokens or samples only grow, they are read as running totals. Where there
-is no batch, it is tokens over the length of a sequence.
+is no batch, it is tokens over the length of a sequence; tokens_per_second and
+the time of a step give these tokens.
 
 The names that other logs have are read as well, also after "train/":
   step               trainer/global_step, train/global_step, global_step,
