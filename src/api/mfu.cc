@@ -658,14 +658,44 @@ absl::StatusOr<MfuOptions> WithBatch(const ModelData& model, MfuOptions options)
   return options;
 }
 
+// The symbol of the batch if it is the only open size, a rate of samples or tokens is given, and
+// FLOPs grow by the same for each sample: at a rate, MFU is then that of any batch. Else "".
+std::string FreeBatch(const ModelData& model, const SampledAnalysis& analysis,
+                      const MfuOptions& options) {
+  const std::string batch = FindInputSizes(model, options.count.batch).batch;
+  const bool has_rate = options.rate.samples_per_second > 0 || options.rate.tokens_per_second > 0;
+  if (!has_rate || batch.empty() || analysis.samples) return "";
+  const Expr& flops = analysis.counts.total.amounts.flops;
+  if (flops.Symbols() != std::vector<std::string>{batch}) return "";
+  const auto between = [&](int64_t from, int64_t to) {
+    return flops.Substitute({{batch, to}}) - flops.Substitute({{batch, from}});
+  };
+  const Expr one = between(1, 2);
+  const bool is_linear = between(2, 3) == one && between(3, 1000) == 997 * one;
+  return is_linear ? batch : "";
+}
+
 }  // namespace
 
 absl::StatusOr<MfuReport> CountMfu(const Model& model, const MfuOptions& given) {
   ASSIGN_OR_RETURN(MfuOptions options, WithBatch(*model, given));
   options.count = WithLoraTraining(options.count);
-  ASSIGN_OR_RETURN(const SampledAnalysis analysis, AnalyzeSamples(model, options.count));
+  ASSIGN_OR_RETURN(SampledAnalysis analysis, AnalyzeSamples(model, options.count));
+  const std::string free_batch = FreeBatch(*model, analysis, options);
+  if (!free_batch.empty()) {
+    options.count.bindings[free_batch] = std::max<int64_t>(1, options.devices);
+    ASSIGN_OR_RETURN(analysis, AnalyzeSamples(model, options.count));
+  }
   ASSIGN_OR_RETURN(MfuReport report, MfuMaker(analysis, options).Make());
   if (options.devices > 1) report.flops_per_byte = FlopsPerByteOfDevice(model, options);
+  if (!free_batch.empty()) {
+    report.flops_per_byte.reset();  // it depends on the batch
+    report.batch.reset();
+    report.notes.insert(report.notes.begin(),
+                        absl::StrCat("no ", Escaped(BareName(free_batch)),
+                                     " is given: at a rate, MFU is that of any; this step has one "
+                                     "sample for each device"));
+  }
   if (!report.samples) report.samples = SamplesOfRow(model, options.count);
   return report;
 }

@@ -1,4 +1,5 @@
 // MFU against published figures: each row with its own formula and peak.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -365,6 +366,27 @@ TEST(MfuTest, RatesOfOneStepAgree) {
     EXPECT_NEAR(report->mfu, static_cast<double>(report->training_flops) / (0.5 * 8 * 989.4e12),
                 1e-12);
   }
+}
+
+// 24 samples a second are of any batch; a step of 0.5 s says nothing without one.
+TEST(MfuTest, ARateNeedsNoBatch) {
+  const absl::StatusOr<Model> model = Load(ONNXFLOPS_SOURCE_DIR "/models/gpt2.onnx");
+  ASSERT_TRUE(model.ok()) << model.status();
+  MfuOptions options = Eight(0);
+  options.rate.tokens_per_second = 24 * 64;
+  options.count.bindings = {{"batch", 24}, {"seq", 64}};
+  const absl::StatusOr<MfuReport> of_24 = CountMfu(*model, options);
+  options.count.bindings.erase("batch");
+  const absl::StatusOr<MfuReport> of_any = CountMfu(*model, options);
+  ASSERT_TRUE(of_24.ok() && of_any.ok()) << of_any.status();
+  EXPECT_NEAR(of_any->mfu, of_24->mfu, 1e-6 * of_24->mfu);
+  EXPECT_FALSE(of_any->batch || of_any->flops_per_byte);
+  EXPECT_THAT(of_any->notes[0], testing::HasSubstr("no batch is given"));
+  options.count.bindings.erase("seq");
+  EXPECT_EQ(CountMfu(*model, options).status().code(), absl::StatusCode::kFailedPrecondition);
+  options.count.bindings = {{"seq", 64}};
+  options.rate = {.step_seconds = 0.5};
+  EXPECT_EQ(CountMfu(*model, options).status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
 const MfuFormula& Named(const MfuReport& report, absl::string_view name) {
