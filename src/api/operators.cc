@@ -10,6 +10,7 @@
 #include "ops/op_def.h"
 #include "ops/registry.h"
 #include "ops/user/rules_access.h"
+#include "src/base/glob.h"
 #include "src/base/quote.h"
 #include "src/base/similar.h"
 #include "src/operators/operator_values.h"
@@ -37,8 +38,8 @@ absl::StatusOr<std::vector<Operator>> FindOperators(absl::string_view name, cons
   std::vector<std::string> labels;  // of the others
   for (Operator& op : Operators(rules)) {
     std::string label = OpLabel(op.domain, op.name);
-    const bool here = name == label || name == op.name ||
-                      (op.domain.empty() && name == absl::StrCat("ai.onnx.", op.name));
+    const bool here = MatchesGlob(name, label) || MatchesGlob(name, op.name) ||
+                      (op.domain.empty() && MatchesGlob(name, absl::StrCat("ai.onnx.", op.name)));
     if (here) {
       found.push_back(std::move(op));
     } else if (labels.empty() || labels.back() != label) {

@@ -17,7 +17,7 @@ namespace onnxflops {
 // Ordered by domain and name, and for one operator by version. Those of `rules` precede ours.
 std::vector<Operator> Operators(const Rules& rules = {});
 
-// Those of a name, with or without the domain: "Conv", "ai.onnx.Conv", "com.microsoft.FusedMatMul".
+// Those of a name or pattern, with or without the domain: "Conv", "ai.onnx.Conv", "QLinear*".
 // Errors: NotFound, with names that are similar.
 absl::StatusOr<std::vector<Operator>> FindOperators(absl::string_view name,
                                                     const Rules& rules = {});

@@ -85,6 +85,9 @@ absl::Status NoSuchModule(const std::vector<Module>& modules, absl::string_view 
                       absl::StrAppend(out, Quoted(item.second->path));
                     }));
   }
+  if (absl::StrContains(glob, '[') || absl::StrContains(glob, '{')) {
+    absl::StrAppend(&message, "; only * and ? stand for other characters");
+  }
   return absl::NotFoundError(message);
 }
 

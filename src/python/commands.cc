@@ -485,7 +485,8 @@ void DefineCommands(nb::module_& m) {
         nb::arg("rules").none() = nb::none(),
         nb::sig("def ops(name: str | None = None, *, rules: str | PathLike[str] | None = None) -> "
                 "list[dict[str, Any]]"),
-        "Operators with the formulas of their cost: all of them, or those of a name, \"Conv\".");
+        "Operators with the formulas of their cost: all of them, or those of a name, \"Conv\", or "
+        "a pattern, \"QLinear*\".");
   m.def("peak_flops_per_second", &PeakOf, nb::arg("device"), nb::arg("dtype"),
         "What a device can do, by its data sheet: peak_flops_per_second(\"h100-sxm\", \"bf16\").");
   m.attr("VERSION") = ONNXFLOPS_VERSION;

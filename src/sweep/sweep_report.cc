@@ -69,6 +69,13 @@ const Quantity& ShownQuantity(const SweepReport& sweep) {
   return QuantityOf(sweep.report.has_flops() ? &Amounts::flops : &Amounts::macs);
 }
 
+// What the paths of all modules of a report begin with: the model's row may be that of its only
+// module. Modules that several patterns selected have whole paths as names.
+std::string RootPath(const Report& report, const report::ModuleRow& root) {
+  const Module& module = report.modules[static_cast<size_t>(root.module)];
+  return module.kind < 0 ? "" : module.path;
+}
+
 std::vector<SweepRow> RowsOf(const Report& report, const ViewOptions& options) {
   std::vector<SweepRow> rows;
   if (options.by == GroupBy::kOp) {
@@ -83,11 +90,12 @@ std::vector<SweepRow> RowsOf(const Report& report, const ViewOptions& options) {
   for (const ModuleRow& m : report::ModuleRows(report, options).rows) {
     parents.resize(static_cast<size_t>(m.indent));
     const std::string parent = parents.empty() ? "" : parents.back();
-    const std::string path =
-        m.indent == 0 ? "" : absl::StrCat(parent, parent.empty() ? "" : ".", m.label);
+    const std::string path = m.indent == 0
+                                 ? RootPath(report, m)
+                                 : absl::StrCat(parent, parent.empty() ? "" : ".", m.label);
     parents.push_back(path);
-    rows.push_back({m.label.empty() ? "(model)" : m.label, path, m.type, m.indent, m.repeated,
-                    m.flops, m.macs, m.lower_bound,
+    rows.push_back({m.label.empty() ? "(model)" : m.label, m.indent == 0 ? "" : path, m.type,
+                    m.indent, m.repeated, m.flops, m.macs, m.lower_bound,
                     sorted == nullptr ? Expr() : report.In(*sorted, m)});
   }
   return rows;

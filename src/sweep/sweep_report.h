@@ -20,7 +20,7 @@ namespace onnxflops {
 // A module (equal ones merged), or an operator.
 struct SweepRow {
   std::string label;     // "resblocks.0-23"
-  std::string path;      // "transformer.resblocks.0-23"; "" of the model
+  std::string path;      // in the model, "m.transformer.resblocks.0-23"; "" of the model
   std::string type;      // class of the module
   int indent = 0;        // of the model: 0
   int64_t repeated = 1;  // modules in the row

@@ -45,6 +45,10 @@ TEST(OperatorsTest, SayWhatTheyCost) {
     EXPECT_EQ(found->back().formulas.has_value(), c.is_data) << c.name;
     EXPECT_THAT(found->back().formula, HasSubstr(c.formula));
   }
+  const auto quantised = FindOperators("QLinear*");
+  ASSERT_TRUE(quantised.ok()) << quantised.status();
+  EXPECT_THAT(*quantised, Each(Field(&Operator::name, testing::StartsWith("QLinear"))));
+  EXPECT_EQ(FindOperators("com.microsoft.QLinearA?d")->size(), 1u);
   EXPECT_THAT(std::string(FindOperators("Convv").status().message()), HasSubstr("Conv"));
 }
 

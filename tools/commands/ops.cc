@@ -20,8 +20,9 @@ changed something), whether they do arithmetic, and the formula of their cost.
 )",
     R"(  Those of ai.onnx and of ONNX Runtime:
     onnxflops ops
-  One of them:
+  One of them, and those of a pattern:
     onnxflops ops Conv
+    onnxflops ops 'QLinear*'
   For a script:
     onnxflops ops --format json
   With operators of your own:
