@@ -123,7 +123,7 @@ absl::StatusOr<FitReport> FindFit(const Analysis& analysis, const CountOptions& 
   for (Expr& sum : sums) sum += memory.param_bytes;
   ASSIGN_OR_RETURN(FitRow inference, FitInto(fit, kFitInference, sums));
   if (memory.step.sums.empty()) return PeakIsOpen();
-  ASSIGN_OR_RETURN(FitRow training, FitInto(fit, "training", memory.step.sums));
+  ASSIGN_OR_RETURN(FitRow training, FitInto(fit, kFitTraining, memory.step.sums));
   inference.at_most = memory.unknown_sizes > 0;
   training.at_most = memory.step.lower_bound;
   training.guessed = memory.step.guessed;
@@ -199,6 +199,14 @@ void AddCache(const Inference& inference, MemoryReport* memory) {
   cache.bytes = decoder->bytes;
   cache.fixed_bytes = decoder->fixed_bytes;
   cache.bytes_per_token = CacheBytesPerToken(*decoder);
+  cache.length_after = decoder->length + decoder->tokens;
+  // An empty cache tells nothing of a longer one: the declared sizes do.
+  const absl::StatusOr<Decoder> declared = FindDeclaredDecoder(inference);
+  if (declared.ok()) cache.bytes_after = CacheBytesAt(*declared, cache.length_after);
+  if (cache.bytes_after) {
+    cache.bytes_after = cache.bytes_after->Substitute(inference.bindings);
+    if (cache.bytes_after->error() != nullptr) cache.bytes_after.reset();
+  }
   memory->cache = std::move(cache);
 }
 

@@ -116,6 +116,11 @@ absl::StatusOr<Report> MemoryAt(const Report& open, const Bindings& sizes) {
   if (saved.ok()) memory.saved_value = *saved;
   if (memory.cache) {
     ASSIGN_OR_RETURN(memory.cache->bytes, At(memory.cache->bytes, sizes));
+    ASSIGN_OR_RETURN(memory.cache->length_after, At(memory.cache->length_after, sizes));
+    std::optional<Expr>& after = memory.cache->bytes_after;
+    if (after) {
+      ASSIGN_OR_RETURN(after, At(*after, sizes));
+    }
   }
   return at;
 }

@@ -60,6 +60,10 @@ void WriteCache(const CacheReport& cache, JsonWriter* json) {
   json->Key("length").Quantity(cache.length);
   if (cache.bytes_per_token) json->Key("bytes_per_token").Quantity(*cache.bytes_per_token);
   json->Key("bytes").Quantity(cache.bytes);
+  if (cache.bytes_after) {
+    json->Key("length_after").Quantity(cache.length_after);
+    json->Key("bytes_after").Quantity(*cache.bytes_after);
+  }
   json->Key("fixed_bytes").Quantity(cache.fixed_bytes);
   json->EndObject();
 }

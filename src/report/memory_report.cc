@@ -195,6 +195,10 @@ LabelledLine CacheLine(const CacheReport& cache, const ByteTexts& texts, bool ex
   }
   line.texts.push_back(
       absl::StrCat(texts.Of(cache.bytes), " at length ", cache.length.Shortened(kMaxShownPeak)));
+  if (cache.bytes_after) {
+    line.texts.push_back(absl::StrCat(texts.Of(*cache.bytes_after), " after the run, at length ",
+                                      cache.length_after.Shortened(kMaxShownPeak)));
+  }
   line.texts.push_back(Plural(cache.tensors, "past input"));
   if (cache.fixed_bytes != Expr(0)) {
     line.texts.push_back(
@@ -213,10 +217,12 @@ bool LessFitsForCache(const MemoryReport& memory, const FitRow& row) {
 
 LabelledLine FitLine(const MemoryReport& memory) {
   const FitReport& fit = *memory.fit;
+  const absl::string_view optimizer = InfoOf(memory.options.training.optimizer).name;
   LabelledLine line = {"fit", {absl::StrCat("into ", WithByteUnit(GroupedDigits(fit.bytes)))}};
   for (const FitRow& row : fit.rows) {
     line.texts.push_back(absl::StrCat(
-        row.name == kFitEntropy ? "with loss cross_entropy" : row.name, ": ",
+        row.name == kFitEntropy ? "with loss cross_entropy" : row.name,
+        row.name == kFitTraining && optimizer == "none" ? " without an optimizer" : "", ": ",
         row.at_most   ? "at most "
         : row.guessed ? "about "
                       : "",

@@ -59,11 +59,15 @@ struct CacheReport {
   Expr length;                          // of the past: a symbol or a number
   std::optional<Expr> bytes_per_token;  // all tensors, all sequences of a batch
   Expr bytes;                           // at that length
-  Expr fixed_bytes;                     // past inputs of constant size, such as an encoder's
+  // With the tokens of the run: what it leaves to the next one. nullopt if it has no formula.
+  std::optional<Expr> bytes_after;
+  Expr length_after;
+  Expr fixed_bytes;  // past inputs of constant size, such as an encoder's
 };
 
 // --fit.
 inline constexpr char kFitInference[] = "inference";
+inline constexpr char kFitTraining[] = "training";
 inline constexpr char kFitEntropy[] = "training_cross_entropy";
 struct FitRow {
   std::string name;                // "inference", "training", "training_cross_entropy"

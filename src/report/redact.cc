@@ -248,6 +248,8 @@ void Redactor::Memory(MemoryReport* memory) {
   if (!memory->cache) return;
   Formula(&memory->cache->length);
   Formula(&memory->cache->bytes);
+  Formula(&memory->cache->length_after);
+  if (memory->cache->bytes_after) Formula(&*memory->cache->bytes_after);
   Formula(&memory->cache->fixed_bytes);
   if (memory->cache->bytes_per_token) Formula(&*memory->cache->bytes_per_token);
 }

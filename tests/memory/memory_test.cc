@@ -659,6 +659,25 @@ TEST(MemoryTest, QuadraticPastsAreCountedAtTheirLength) {
   EXPECT_EQ(serving->columns[1].cache_bytes, Expr(4 * 3 * 2 * 8 * 8));
 }
 
+// Keys and values of 2 layers with 2 heads of 16 floats: 512 bytes for each token of a sample.
+TEST(MemoryTest, WhatARunLeavesInTheCache) {
+  const absl::StatusOr<Model> model = LoadConfig(
+      R"({"model_type": "llama", "vocab_size": 100, "hidden_size": 64, "num_attention_heads": 4,
+          "num_key_value_heads": 2, "num_hidden_layers": 2, "intermediate_size": 96,
+          "max_position_embeddings": 64, "torch_dtype": "float32"})",
+      "config.json");
+  ASSERT_TRUE(model.ok()) << model.status();
+  for (const int64_t past : {0, 7}) {
+    const Report report = CountAt(*model, {.bindings = {{"batch", 3}, {"seq", 5}, {"past", past}}});
+    ASSERT_TRUE(report.memory && report.memory->cache) << past;
+    EXPECT_EQ(report.memory->cache->bytes, Expr(3 * 512 * past));
+    EXPECT_EQ(report.memory->cache->length_after, Expr(past + 5));
+    EXPECT_EQ(report.memory->cache->bytes_after, Expr(3 * 512 * (past + 5)));
+    const std::string lines = ToTable(report, {});
+    EXPECT_THAT(lines, HasSubstr(absl::StrCat(" after the run, at length ", past + 5)));
+  }
+}
+
 TEST(MemoryTest, WhatCannotBeServedIsSaid) {
   const Model fixed = ModelFromText(kStatic, 20);
   EXPECT_THAT(CountServing(fixed, {}, {.prefill = 5}).status().message(),

@@ -81,6 +81,7 @@ function timeFigures(of) {
 function fitFigures(memory) {
   if (!memory || !memory.fit) return [];
   const { fit } = memory, words = { training_cross_entropy: "training with loss cross_entropy" };
+  if (memory.optimizer === "none") words.training = "training without an optimizer";
   const runs = ["inference", "training", "training_cross_entropy"].filter((run) => fit[`${run}_at_most`] !== undefined);
   const fitsMore = (run) => fit[run] === undefined || big(fit[run]) > big(fit.inference);
   const isLess = memory.kv_cache && fit.inference !== undefined && runs.some(fitsMore);
