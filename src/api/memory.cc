@@ -204,7 +204,9 @@ void AddCache(const Inference& inference, MemoryReport* memory) {
   const absl::StatusOr<Decoder> declared = FindDeclaredDecoder(inference);
   if (declared.ok()) cache.bytes_after = CacheBytesAt(*declared, cache.length_after);
   if (cache.bytes_after) {
-    cache.bytes_after = cache.bytes_after->Substitute(inference.bindings);
+    Bindings sizes = declared->known;
+    for (const auto& [name, size] : inference.bindings) sizes[name] = size;
+    cache.bytes_after = cache.bytes_after->Substitute(sizes);
     if (cache.bytes_after->error() != nullptr) cache.bytes_after.reset();
   }
   memory->cache = std::move(cache);
