@@ -106,7 +106,7 @@ def _count(source: str, settings: Settings, missing: list[str]) -> Row:
     row.update((name, getattr(report, name)) for name in _TIMES)
     # With `fill` a figure with a formula is one of a size that could not be set.
     is_open = settings.fill is not None and not all(isinstance(value, (int, type(None))) for value in figures.values())
-    row["standing"] = "open" if is_open and report.standing == "exact" else report.standing
+    row["standing"] = "open" if is_open and report.standing != "at_least" else report.standing
     row["lower_bound"] = report.lower_bound
     row["opset"], row["nodes"], row["symbols"] = report.opset, report.nodes, report.symbols
     row["sizes"] = [f"{name}={size}" for name, size in sizes.items()]
