@@ -203,7 +203,7 @@ std::string CheckInWords(const CheckReport& report) {
     parts.push_back(Plural(total, "rule"));
   }
   const std::pair<int64_t, const char*> others[] = {
-      {report.Count(Verdict::kNotProven), "not proven"},
+      {report.Count(Verdict::kNotProven), "of them not proven"},
       {report.Count(Verdict::kWarned), "near the limit"},
       {report.Count(Verdict::kAllowed), "allowed by exceptions"},
       {skipped, "not judged"}};

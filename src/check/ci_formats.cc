@@ -365,14 +365,16 @@ std::string ToBenchmark(const CheckReport& report) {
 }
 
 std::string ToBadge(const CheckReport& report) {
-  const int64_t failed = report.Count(Verdict::kFailed) + report.Count(Verdict::kNotProven);
+  const int64_t open = report.Count(Verdict::kNotProven);
+  const int64_t failed = report.Count(Verdict::kFailed) + open;
   const int64_t errors = report.Count(Verdict::kError);
   const bool warned = report.Count(Verdict::kWarned) > 0;
+  const std::string of_them = open > 0 ? absl::StrCat(", ", open, " of them not proven") : "";
   JsonWriter json;
   json.BeginObject();
   json.Key("schemaVersion").Int(1);
   json.Key("label").String("budgets");
-  json.Key("message").String(failed > 0   ? absl::StrCat(failed, " failed")
+  json.Key("message").String(failed > 0   ? absl::StrCat(failed, " failed", of_them)
                              : errors > 0 ? Plural(errors, "error")
                              : warned     ? "near a limit"
                                           : "passed");

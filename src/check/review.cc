@@ -113,12 +113,13 @@ bool HasUnknownCost(const ReviewedModel& model) {
 
 // The verdicts on all models, counted.
 std::vector<std::string> VerdictParts(const Review& review, const std::string& models) {
-  int64_t rules = 0, failures = 0, failed_models = 0, unlisted = 0, free = 0, allowed = 0,
+  int64_t rules = 0, failures = 0, open = 0, failed_models = 0, unlisted = 0, free = 0, allowed = 0,
           skipped = 0, near = 0, lost = 0;
   for (const ReviewedModel& model : review.models) {
     lost += model.loses_budgets ? 1 : 0;
     rules += RulesOf(model.check);
     failures += FailuresOf(model.check);
+    open += Count(model.check, Verdict::kNotProven);
     failed_models += FailuresOf(model.check) > 0 ? 1 : 0;
     unlisted += Fails(model.check) && RulesOf(model.check) == 0 ? 1 : 0;
     const bool moved = IsNew(model) || HasChanged(model);
@@ -133,7 +134,8 @@ std::vector<std::string> VerdictParts(const Review& review, const std::string& m
   if (unlisted > 0) parts.push_back(absl::StrCat("no budget for ", Plural(unlisted, "model")));
   if (failures > 0) {
     parts.push_back(absl::StrCat(failures, " of ", Plural(rules, "budget"), " failed in ",
-                                 failed_models, " of ", models));
+                                 failed_models, " of ", models,
+                                 open > 0 ? absl::StrCat(", ", open, " of them not proven") : ""));
   } else if (held > 0) {
     parts.push_back(held == rules && rules > 1 && !absl::c_any_of(review.models, HasError)
                         ? absl::StrCat("all ", rules, " budgets hold")

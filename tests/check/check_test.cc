@@ -521,9 +521,11 @@ TEST(EditBudgetsTest, RaisedLimitsAndNothingElse) {
 
 TEST(CheckWritersTest, WhatFailedComesFirst) {
   const Diff diff = NoBase(TwoLayers("2").Count().value());
-  const std::string screen =
-      ToTable(CheckText("budget.params = 192\nbudget.macs = 1", diff), {.width = 80});
-  EXPECT_THAT(screen, HasSubstr("failed: 1 of 2 rules"));
+  const CheckReport report =
+      CheckText("budget.params = 192\nbudget.macs = 1\nbudget.time_bound_seconds = \"1 ms\"", diff);
+  const std::string screen = ToTable(report, {.width = 80});
+  EXPECT_THAT(screen, HasSubstr("failed: 2 of 3 rules, 1 of them not proven\n"));
+  EXPECT_THAT(ToBadge(report), HasSubstr("\"2 failed, 1 of them not proven\""));
   EXPECT_LT(screen.find("budget.macs"), screen.find("budget.params"));
 }
 

@@ -89,6 +89,9 @@ TEST(ReviewTest, TheVerdictComesFirst) {
        "**onnxflops: all 2 budgets hold; no model changed its cost**\n"},
       {{Reviewed("a", "2", "3", kTight), Reviewed("b", "1", "2", kTight)},
        "**onnxflops: 1 of 4 budgets failed in 1 of 2 models; 2 models changed**\n"},
+      {{Reviewed("a", "2", "2", "[budget]\nmacs = 1\ntime_bound_seconds = \"1 ms\"\n")},
+       "**onnxflops: 2 of 2 budgets failed in 1 of 1 model, 1 of them not proven; no model changed "
+       "its cost**\n"},
       {{Gone("a", "2")}, "**onnxflops: 1 model gone**\n"},
       {{Broken("a"), Reviewed("b", "2", "2", "budget.macs = 256")},
        "**onnxflops: error in 1 of 2 models; 1 budget holds**\n"},

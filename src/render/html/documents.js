@@ -117,7 +117,7 @@ function checkPage(data) {
   page.replaceChildren(
     h("header", { class: "head" },
       h("h1", { class: `verdict ${data.passed ? "passed" : "failed"}`,
-                text: data.passed ? `Passed: ${plural(rules.length, "rule")}` : `Failed: ${bad} of ${plural(rules.length, "rule")}${unproven > 0 ? `, ${unproven} not proven` : ""}` }),
+                text: data.passed ? `Passed: ${plural(rules.length, "rule")}` : `Failed: ${bad} of ${plural(rules.length, "rule")}${unproven > 0 ? `, ${unproven} of them not proven` : ""}` }),
       h("p", { class: "lead" }, h("bdi", { text: [fileName(model.path), data.base ? `against ${fileName(data.base.path)}` : ""].filter(Boolean).join(" ") })),
       h("p", { class: "muted", text: [...modelWords(data.model), budgets ? `budgets: ${budgets}` : ""].filter(Boolean).join("  \u00b7  ") })),
     plainTable("Rules", columns.map(([title, , right]) => [title, right]), rules.map((rule) => columns.map(([, cell]) => cell(rule))), true, "rules"), notes, told);
