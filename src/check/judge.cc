@@ -386,15 +386,26 @@ class RuleJudge {
     return Standing::kOpen;
   }
 
+  // Why a limit that is relative to the base compares nothing; "" of any other.
+  std::string WhyIncomparable(const BudgetRule& rule) const {
+    if (rule.limit.kind != BudgetLimit::Kind::kRelative) return "";
+    const std::string other_work = diff::WhyOtherWork(diff_);
+    if (!other_work.empty()) return absl::StrCat("the base is of another size: ", other_work);
+    const bool is_time = rule.quantity->unit == Quantity::Unit::kSeconds;
+    const std::string other_times = is_time ? diff::WhyOtherTimes(diff_) : "";
+    return other_times.empty() ? ""
+                               : absl::StrCat("the times are of unequal devices: ", other_times);
+  }
+
   void JudgeLimit(const BudgetRule& rule, const ModuleDiff& m, Judgement* judgement) const {
     const Expr excess = Excess(rule, rule.limit, m);
     Bindings at;
     const Standing standing = StandingOf(excess, &at);
-    const std::string of_other_work = diff::WhyOtherWork(diff_);
-    if (rule.limit.kind == BudgetLimit::Kind::kRelative && !of_other_work.empty()) {
+    std::string incomparable = WhyIncomparable(rule);
+    if (!incomparable.empty()) {
       judgement->actual = ActualText(rule, m, at);
       judgement->verdict = Verdict::kNotProven;
-      judgement->detail = absl::StrCat("the base is of another size: ", of_other_work);
+      judgement->detail = std::move(incomparable);
       return;
     }
     DescribeActual(rule, m, at, judgement);

@@ -128,6 +128,20 @@ void WriteOtherInputs(const Diff& diff, JsonWriter* json) {
   json->EndArray();
 }
 
+void WriteOtherDevice(const Diff& diff, JsonWriter* json) {
+  if (!diff.other_device) return;
+  json->Key("other_device").BeginObject();
+  for (const TimedOn* on : {&diff.other_device->base, &diff.other_device->head}) {
+    json->Key(on == &diff.other_device->base ? "base" : "head").BeginObject(kOneLine);
+    json->Key("device").String(on->device);
+    json->Key("dtype").String(on->dtype);
+    json->Key("flops_per_second").Number(on->flops_per_second);
+    json->Key("bytes_per_second").Int(on->bytes_per_second);
+    json->EndObject();
+  }
+  json->EndObject();
+}
+
 void WriteSymbols(const Diff& diff, JsonWriter* json) {
   json->Key("symbols").BeginObject();
   const auto list = [&](const char* key, const std::vector<std::string>& names) {
@@ -196,6 +210,7 @@ void WriteDiff(const Diff& diff, JsonWriter* out, JsonWriter::Layout layout) {
   WriteUnequalSizes("made_equal", diff.made_equal, &json);
   WriteUnequalSizes("unequal_sizes", diff.unequal_sizes, &json);
   WriteOtherInputs(diff, &json);
+  WriteOtherDevice(diff, &json);
   WriteOps(diff, &json);
   WriteModules(diff, &json);
   WriteNodes(diff, &json);

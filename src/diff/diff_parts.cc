@@ -353,6 +353,10 @@ std::string WhyOtherWork(const Diff& diff) {
   return diff.other_inputs.empty() ? "" : Describe(diff.other_inputs[0]);
 }
 
+std::string WhyOtherTimes(const Diff& diff) {
+  return diff.other_device ? Describe(*diff.other_device) : "";
+}
+
 std::vector<std::string> ComparedTexts(const Diff& diff) {
   std::vector<std::string> texts;
   const auto add = [&](const auto& sizes, const char* begin, const char* end) {
@@ -365,6 +369,10 @@ std::vector<std::string> ComparedTexts(const Diff& diff) {
   if (const absl::Span<const OtherInput> others = diff.other_inputs; !others.empty()) {
     texts.push_back(absl::StrCat("at unequal inputs: ", Describe(others.subspan(0, kMaxRowTensors)),
                                  ": changes are of different work"));
+  }
+  if (diff.other_device) {
+    texts.push_back(absl::StrCat("on unequal devices: ", Describe(*diff.other_device),
+                                 ": changes of times are of different devices"));
   }
   for (const ModelInfo* model : {&diff.base, &diff.head}) {
     const char* side = model == &diff.base ? "base" : "head";

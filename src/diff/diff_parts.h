@@ -58,6 +58,8 @@ std::vector<std::string> ComparedTexts(const Diff& diff);
 // The first size that differs between the models, as the reason why their figures are for different
 // work; "" if none does.
 std::string WhyOtherWork(const Diff& diff);
+// The devices of the models, as the reason why their times cannot be compared; "" if there is none.
+std::string WhyOtherTimes(const Diff& diff);
 // A quantity of the whole models, or a peak of memory: "8.2 G -> 8.4 G", or "8.2 G" if it is equal
 // or there is no base. And its change: "+2.5 %", "new", or "" if there is none. "" for what the
 // diff does not have.

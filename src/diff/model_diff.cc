@@ -23,6 +23,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "fmt/format.h"
 #include "src/base/quote.h"
 #include "src/base/setting.h"
 #include "src/base/status_macros.h"
@@ -616,6 +617,8 @@ void CompareFiles(const Report& base, const Report& head, Diff* diff) {
     diff->unequal_sizes = FindUnequalSizes(base, head);
     diff->fixed_axes = FindFixedAxes(base, head, /*also_equal=*/true);
     diff->other_inputs = FindOtherInputs(base, head);
+    const std::optional<TimedOn> was = base.timed_on(), is = head.timed_on();
+    if (was && is && *was != *is) diff->other_device = {*was, *is};
   }
   diff->symbols = SymbolsOfBoth(base, head);
   diff->sizes = report::ReferenceSizes(base);
@@ -664,6 +667,18 @@ std::string Describe(absl::Span<const OtherInput> others) {
     others.remove_prefix(std::max<size_t>(axes.size(), 1));
   }
   return absl::StrJoin(texts, "; ");
+}
+
+std::string Describe(const OtherDevice& other) {
+  const bool same = other.base.device == other.head.device && other.base.dtype == other.head.dtype;
+  const auto text = [&](const TimedOn& on) {
+    constexpr double kGiga = 1e9;
+    const std::string rates =
+        fmt::format(" ({:.9g} GFLOP/s, {:.9g} GB/s)", on.flops_per_second / kGiga,
+                    static_cast<double>(on.bytes_per_second) / kGiga);
+    return absl::StrCat(Escaped(on.device), " with ", Escaped(on.dtype), same ? rates : "");
+  };
+  return absl::StrCat(text(other.base), " in the base, ", text(other.head), " in the head");
 }
 
 absl::string_view NameOf(DiffStatus status) {

@@ -27,6 +27,7 @@
 #include "src/cost/amounts.h"
 #include "src/graph/symbol_origin.h"
 #include "src/report/report.h"
+#include "src/report/roofline_report.h"
 #include "src/symbolic/expr.h"
 
 namespace onnxflops {
@@ -128,6 +129,14 @@ std::string Describe(const OtherInput& other);
 // another way follow after "; ".
 std::string Describe(absl::Span<const OtherInput> others);
 
+// Devices or types on which the models were timed, if these differ.
+struct OtherDevice {
+  TimedOn base, head;
+};
+// "t4 with fp16 in the base, h100-sxm with bf16 in the head", with the rates of devices of one
+// name.
+std::string Describe(const OtherDevice& other);
+
 // Sizes in which the figures of the two models differ. Inputs without a partner of the same name
 // are matched by position.
 std::vector<UnequalSize> FindUnequalSizes(const Report& base, const Report& head);
@@ -160,10 +169,11 @@ struct Diff {
   std::vector<std::pair<std::string, std::string>> renamed_symbols;
   // Of both models. A size has the smaller of its bounds: there both models hold.
   std::vector<SymbolOrigin> symbols;
-  Bindings sizes;                          // of symbols that are open, at which figures are shown
-  std::vector<UnequalSize> unequal_sizes;  // relative changes then compare different work
-  std::vector<UnequalSize> made_equal;     // DiffModels used the fixed size for both
-  std::vector<OtherInput> other_inputs;    // changes compare different work here as well
+  Bindings sizes;                           // of symbols that are open, at which figures are shown
+  std::vector<UnequalSize> unequal_sizes;   // relative changes then compare different work
+  std::vector<UnequalSize> made_equal;      // DiffModels used the fixed size for both
+  std::vector<OtherInput> other_inputs;     // changes compare different work here as well
+  std::optional<OtherDevice> other_device;  // changes of times are then of different devices
   // All axes that one of the models fixes, even if a requested size makes both equal.
   std::vector<UnequalSize> fixed_axes;
 

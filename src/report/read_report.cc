@@ -63,6 +63,7 @@ class ReportReader {
     RETURN_IF_ERROR(ReadTensors(*root, "inputs", &report_.inputs));
     for (InputInfo& input : report_.inputs) input.declared = input.shape;
     RETURN_IF_ERROR(ReadTensors(*root, "outputs", &report_.outputs));
+    RETURN_IF_ERROR(ReadTimedOn(*root));
     RETURN_IF_ERROR(ReadTotals(*root));
     RETURN_IF_ERROR(ReadOps(*root));
     RETURN_IF_ERROR(ReadModules(*root));
@@ -267,6 +268,20 @@ class ReportReader {
     }
     ASSIGN_OR_RETURN(Expr bytes, Amount(totals[key], kPeakActivations.key));
     report_.activation_peak = ActivationPeak{std::move(bytes), unknown > 0};
+    return absl::OkStatus();
+  }
+
+  // What the times are of: only a report with --device.
+  absl::Status ReadTimedOn(const Json& root) {
+    if (!root.contains("roofline")) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const Json* roofline, Get(root, "roofline"));
+    TimedOn& timed_on = report_.read_timed_on.emplace();
+    ASSIGN_OR_RETURN(timed_on.device, Text(*roofline, "device"));
+    ASSIGN_OR_RETURN(timed_on.dtype, Text(*roofline, "dtype"));
+    ASSIGN_OR_RETURN(const Json* peak, Get(*roofline, "peak_flops_per_second"));
+    if (!peak->is_number()) return Fault("peak_flops_per_second", "it should be a number");
+    timed_on.flops_per_second = peak->get<double>();
+    ASSIGN_OR_RETURN(timed_on.bytes_per_second, Number(*roofline, "bytes_per_second"));
     return absl::OkStatus();
   }
 

@@ -145,8 +145,9 @@ struct Report {
   // CountOptions::activation_peak, or memory; nullopt without a formula for all sizes.
   std::optional<ActivationPeak> activation_peak;
   std::optional<RooflineReport> roofline;  // CountOptions::on_device
-  Census census;                           // of floating-point work
-  Census int_census;                       // of integer work
+  std::optional<TimedOn> read_timed_on;  // of a report that was read from a file, without roofline
+  Census census;                         // of floating-point work
+  Census int_census;                     // of integer work
   MacsByDType macs_by_dtype;
   CoverageInfo coverage;
   std::vector<SymbolOrigin> symbols;  // that are not bound
@@ -175,6 +176,10 @@ struct Report {
 
   // Whether it has the exact backward pass, as `training` and what was read from its JSON.
   bool exact_backward() const { return Has(QuantityOf(&Amounts::gradient_flops)); }
+  // What its times are of; nullopt if it has none.
+  std::optional<TimedOn> timed_on() const {
+    return roofline ? std::make_optional(roofline->timed_on()) : read_timed_on;
+  }
   // A quantity of a part of it.
   Expr In(const Quantity& quantity, const Amounts& amounts) const {
     return quantity.In(amounts, exact_backward());

@@ -18,6 +18,16 @@ inline constexpr char kCacheNotKnown[] =
     "nothing for memory: how much a cache of the device keeps is not known";
 }  // namespace report
 
+// What times are of. The rates are stated where a name says too little: a user's own device may
+// have the name of another.
+struct TimedOn {
+  std::string device, dtype;
+  double flops_per_second = 0;
+  int64_t bytes_per_second = 0;
+
+  bool operator==(const TimedOn&) const = default;
+};
+
 // In rows, Amounts::time_bound is the least arithmetic at the peak, and time_estimate the sum over
 // the nodes. The time_bound of the totals is that of a run: it also covers the bytes that must go
 // through memory. In 10^-21 s, as in Roofline.
@@ -41,6 +51,12 @@ struct RooflineReport {
   Expr MemoryBound() const {
     if (!compulsory_bytes || !cache_bytes) return 0;
     return rates.MemoryTime(Max(0, *compulsory_bytes - Expr(*cache_bytes)));
+  }
+
+  TimedOn timed_on() const {
+    constexpr double kGiga = 1e9;
+    return {device, std::string(PrecisionName(precision)), static_cast<double>(peak.giga) * kGiga,
+            bytes_per_second};
   }
 
   // FLOPs per byte from which on the arithmetic takes longer than moving the bytes.

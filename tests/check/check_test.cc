@@ -300,6 +300,29 @@ TEST(JudgeTest, OtherInputsAreOtherWork) {
   EXPECT_EQ(CheckText("budget.macs = 1000", other).judgements[0].verdict, Verdict::kPassed);
 }
 
+// A faster device is no saving of the model.
+TEST(JudgeTest, TimesOfUnequalDevicesAreNotCompared) {
+  const auto count_on = [](const char* device, Precision precision) {
+    CountOptions options;
+    options.on_device = DeviceChoice{FindDevice(device).value(), precision};
+    return TwoLayers("2").Count(options).value();
+  };
+  const Report t4 = count_on("t4", Precision::kFp16);
+  const Diff same = MakeDiff(&t4, t4).value();
+  const Diff other = MakeDiff(&t4, count_on("h100-sxm", Precision::kBf16)).value();
+  for (const char* time : {"time_bound_seconds", "time_estimate_seconds"}) {
+    const std::string rule = absl::StrCat("budget.", time, " = \"+0%\"");
+    EXPECT_EQ(CheckText(rule, same).judgements[0].verdict, Verdict::kPassed);
+    const Judgement j = CheckText(rule, other).judgements[0];
+    EXPECT_EQ(j.verdict, Verdict::kNotProven);
+    EXPECT_EQ(j.detail,
+              "the times are of unequal devices: t4 with fp16 in the base, h100-sxm with bf16 in "
+              "the head");
+    EXPECT_EQ(j.growth_hundredths, std::nullopt);
+  }
+  EXPECT_TRUE(CheckText("[budget]\nmacs = \"+0%\"\ntime_bound_seconds = \"1 s\"", other).passed());
+}
+
 // The branch that costs less may run as well.
 TEST(JudgeTest, NamesAreThoseOfEveryBody) {
   const Model model = ModelFromText(

@@ -287,6 +287,44 @@ TEST(DiffModelsTest, ASizeThatOneModelFixesIsThatOfBoth) {
   }
 }
 
+// The report of the net on a device, as it was counted or as it is read back.
+Report CountOn(Device device, Precision precision, bool read) {
+  CountOptions options;
+  options.on_device = DeviceChoice{std::move(device), precision};
+  const Report report = MakeNet({}).Count(options).value();
+  return read ? ReadReport(ToJson(report), "base.json").value() : report;
+}
+
+TEST(DiffTest, TimesOfUnequalDevicesAreNamed) {
+  const Device t4 = FindDevice("t4").value(), h100 = FindDevice("h100-sxm").value();
+  Device slow = t4;
+  slow.bytes_per_second = 300'000'000'000;
+  struct Case {
+    const Device& head;
+    Precision precision;
+    const char* text;
+  };
+  const Case cases[] = {
+      {t4, Precision::kFp16, ""},
+      {h100, Precision::kBf16, "t4 with fp16 in the base, h100-sxm with bf16 in the head"},
+      {t4, Precision::kInt8, "t4 with fp16 in the base, t4 with int8 in the head"},
+      {slow, Precision::kFp16,
+       "t4 with fp16 (65000 GFLOP/s, 320 GB/s) in the base, t4 with fp16 (65000 GFLOP/s, 300 GB/s) "
+       "in the head"}};
+  for (const auto& [head, precision, text] : cases) {
+    for (const bool read : {false, true}) {
+      const Report base = CountOn(t4, Precision::kFp16, read);
+      const Diff diff = MakeDiff(&base, CountOn(head, precision, read)).value();
+      EXPECT_EQ(diff.other_device ? Describe(*diff.other_device) : "", text);
+      EXPECT_EQ(absl::StrContains(ToJson(diff), "\"other_device\""), diff.other_device.has_value());
+      EXPECT_EQ(absl::StrContains(ToTable(diff, {}, {}), "compared on unequal devices: t4 with"),
+                diff.other_device.has_value());
+    }
+  }
+  const Report none = CountNet({});
+  EXPECT_FALSE(MakeDiff(&none, CountOn(t4, Precision::kFp16, false))->other_device);
+}
+
 TEST(DiffModelsTest, AxesThatDifferAlikeAreOneText) {
   const std::pair<std::vector<OtherInput>, const char*> cases[] = {
       {{{"x", 2, 224, 336}}, "axis 2 of x is 224 in the base, 336 in the head"},

@@ -43,6 +43,18 @@ def test_a_diff_is_in_seconds(gpt2):
     assert onnxflops.diff(base.to_json(), base).is_empty
 
 
+def test_times_of_unequal_devices_are_not_compared():
+    model = onnxflops.load(str(ROOT / "models/resnet50.onnx"))
+    t4, h100 = model.count(device="t4", dtype="fp16"), model.count(device="h100-sxm", dtype="bf16")
+    reason = "t4 with fp16 in the base, h100-sxm with bf16 in the head"
+    for base in (t4, t4.to_json()):
+        assert f"compared on unequal devices: {reason}" in " ".join(str(onnxflops.diff(base, h100)).replace("|", " ").split())
+        check = onnxflops.check(h100, against=base, max={"time_bound_seconds": "+0%", "flops": "+0%"})
+        verdicts = {row["name"]: (row["verdict"], row["detail"]) for row in check.rows()}
+        assert verdicts == {"budget.time_bound_seconds": ("not_proven", f"the times are of unequal devices: {reason}"), "budget.flops": ("passed", "")}
+    assert onnxflops.check(t4, against=t4.to_json(), max={"time_bound_seconds": "+0%"})
+
+
 def test_measures_that_no_rule_judges(gpt2):
     with pytest.raises(onnxflops.InvalidError, match="rules of \\[mfu\\], and the budgets have none"):
         onnxflops.check(gpt2, max={"flops": "1T"}, batch=1, seq=8, step_time=1)
