@@ -65,6 +65,15 @@ std::string FigureText(absl::int128 value, const Quantity& q) {
   return absl::StrCat(text, prefixed || unit.empty() ? "" : " ", unit);
 }
 
+// A formula of a figure, for a cell of a table.
+std::string FormulaText(const Expr& formula, const Quantity& q) {
+  const std::string text = formula.Shortened(kMaxActualText);
+  // A text shorter than the most was not cut.
+  const std::string shown = text.size() < kMaxActualText ? GroupedExpr(formula) : text;
+  const bool is_time = q.unit == Quantity::Unit::kSeconds;
+  return is_time ? absl::StrCat("1e-21*(", shown, ") s") : shown;
+}
+
 // `part` / `whole` in hundredths of a percent, rounded towards 0.
 std::optional<absl::int128> Hundredths(absl::int128 part, absl::int128 whole) {
   if (whole <= 0) return std::nullopt;
@@ -450,9 +459,12 @@ class RuleJudge {
     const Known known = HeadKnown(m, *rule.quantity);
     if (rule.per == nullptr) {
       if (head.is_literal()) return KnownText(known, FigureText(head.literal(), *rule.quantity));
-      const std::string text = head.Shortened(kMaxActualText);
-      // A text shorter than the most was not cut.
-      return KnownText(known, text.size() < kMaxActualText ? GroupedExpr(head) : text);
+      // Where the sizes of the largest figure were not found, a bound may be known.
+      const std::optional<Largest> largest = LargestValue(head, ranges_);
+      if (largest && known == Known::kExact) {
+        return KnownText(Known::kAtMost, FigureText(largest->value, *rule.quantity));
+      }
+      return KnownText(known, FormulaText(head, *rule.quantity));
     }
     const Expr per = HeadOf(m, *rule.per).Substitute(at);
     if (!head.is_literal() || !per.is_literal()) return "depends on sizes";

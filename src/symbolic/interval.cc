@@ -50,18 +50,60 @@ Range IntervalOf(const Expr& e, const SizeRanges& ranges) {
   return sum;
 }
 
+// How a value changes with a symbol, as far as the form of the formula shows it.
+enum class Trend { kConstant, kNeverLess, kOpen };
+
+Trend TrendOf(const Expr& e, const std::string& name, const SizeRanges& ranges);
+
+Trend TrendOfAtom(const Atom& atom, const std::string& name, const SizeRanges& ranges) {
+  if (atom.kind == Kind::kSymbol) return atom.name == name ? Trend::kNeverLess : Trend::kConstant;
+  Trend worst = Trend::kConstant;
+  for (const Expr& arg : atom.args) worst = std::max(worst, TrendOf(arg, name, ranges));
+  if (worst == Trend::kConstant) return worst;
+  if (atom.kind == Kind::kFloorDiv) {
+    const std::optional<Int> least = IntervalOf(atom.args[1], ranges).lo;
+    const bool fixed = TrendOf(atom.args[1], name, ranges) == Trend::kConstant;
+    return fixed && least && *least > 0 ? worst : Trend::kOpen;
+  }
+  return atom.kind == Kind::kBroadcast ? Trend::kOpen : worst;
+}
+
+// Sums and products of what is never negative, such as the larger of two times. The recursion is at
+// most kMaxExprDepth deep.
+Trend TrendOf(const Expr& e, const std::string& name, const SizeRanges& ranges) {
+  if (e.is_literal()) return Trend::kConstant;
+  if (e.error() != nullptr) return Trend::kOpen;
+  Trend sum = Trend::kConstant;
+  for (const Term& t : TermsOf(e)) {
+    Trend product = Trend::kConstant;
+    bool is_positive = t.coefficient >= 0;
+    for (const Factor& f : t.factors) {
+      const std::optional<Int> least = IntervalOfAtom(*f.atom, ranges).lo;
+      is_positive = is_positive && least && *least >= 0;
+      product = std::max(product, TrendOfAtom(*f.atom, name, ranges));
+    }
+    if (product != Trend::kConstant && !is_positive) return Trend::kOpen;
+    sum = std::max(sum, product);
+  }
+  return sum;
+}
+
 // Sets each symbol that the expression grows or falls with to the end of its range.
 Expr AtMonotoneEnds(Expr expr, SizeRanges* ranges, Bindings* at) {
   for (bool progress = true; progress;) {
     progress = false;
     for (auto it = ranges->begin(); it != ranges->end();) {
       const auto& [name, range] = *it;
-      const Expr n = Expr::Symbol(name, range.first);
-      const Expr here = expr.Replace({{name, n}});
-      const Expr step = here.Replace({{name, n + 1}}) - here;
-      const auto least = step.LowerBound(), most = step.UpperBound();
-      const bool grows = least && *least >= 0, falls = most && *most <= 0;
-      if (step.error() != nullptr || (!grows && !falls)) {
+      bool grows = TrendOf(expr, name, *ranges) != Trend::kOpen, falls = false;
+      if (!grows) {
+        const Expr n = Expr::Symbol(name, range.first);
+        const Expr here = expr.Replace({{name, n}});
+        const Expr step = here.Replace({{name, n + 1}}) - here;
+        const auto least = step.LowerBound(), most = step.UpperBound();
+        grows = step.error() == nullptr && least && *least >= 0;
+        falls = step.error() == nullptr && most && *most <= 0;
+      }
+      if (!grows && !falls) {
         ++it;
         continue;
       }

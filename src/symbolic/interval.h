@@ -25,8 +25,8 @@ struct Largest {
   Bindings at;
 };
 
-// Exact if the expression is monotonic in each symbol, which is proved from its difference, or if
-// there are at most kMaxSweepPoints combinations of sizes. Otherwise a bound by interval
+// Exact if the expression is monotonic in each symbol, which is proved from its form or from its
+// difference, or if there are at most kMaxSweepPoints combinations of sizes. Otherwise a bound by interval
 // arithmetic. Symbols without a range may have any size from their least on. nullopt if no bound is
 // known.
 std::optional<Largest> LargestValue(const Expr& expr, const SizeRanges& ranges);

@@ -237,6 +237,29 @@ TEST(JudgeTest, ARangeHoldsWhereEverySizeOfItDoes) {
   }
 }
 
+// A time is the larger of that of the arithmetic, which grows with the rows, and of that of moving
+// the bytes; so is the peak of the activations of layers.
+TEST(JudgeTest, ARangeOfTimesHasTheLargest) {
+  CountOptions options;
+  options.on_device = DeviceChoice{FindDevice("t4").value(), Precision::kFp16};
+  options.activation_peak = true;
+  const Diff open = NoBase(TwoLayers("batch").Count(options).value());
+  options.bindings = {{"batch", 5000}};
+  const Diff at_end = NoBase(TwoLayers("batch").Count(options).value());
+  for (const char* rule : {"time_bound_seconds = \"1 s\"", "time_estimate_seconds = \"1 s\"",
+                           "peak_activation_bytes = \"1 GB\"", "time_bound_seconds = \"1 ns\""}) {
+    const std::string text = absl::StrCat("budget.", rule);
+    const Judgement end = CheckText(text, at_end).judgements[0];
+    const Judgement range = CheckText(text + "\nat.batch = \"1..5000\"", open).judgements[0];
+    EXPECT_EQ(range.verdict, end.verdict) << rule;
+    EXPECT_EQ(range.actual, end.actual) << rule;
+    EXPECT_EQ(range.margin, end.margin) << rule;
+    EXPECT_EQ(range.actual_value, end.actual_value) << rule;
+  }
+  EXPECT_THAT(CheckText("budget.time_bound_seconds = \"1 s\"", open).judgements[0].actual,
+              testing::AllOf(testing::StartsWith("1e-21*("), testing::EndsWith(") s")));
+}
+
 TEST(JudgeTest, AnOpenSizeIsNotProvenButMayFail) {
   const Diff diff = NoBase(TwoLayers("batch").Count().value());
   const Judgement open = CheckText("budget.macs = 1536", diff).judgements[0];

@@ -56,10 +56,10 @@ TEST(LargestValueTest, AtAnEndOrByTryingAll) {
                  {n * n - 10 * n, "1200 at n=40"},
                  {m * (9 * n - n * n), "500 at m=25 n=4"},
                  {n * m + 9 * n - n * n, "289 at m=25 n=17"},
-                 {Min(n, m) - n, "0 at m=3 n=2"},
+                 {Min(n, m) - n, "0 at m=25 n=2"},
                  {Mod(n, 7), "6 at n=6"},
                  {Mod(n, m), "24 at m=25 n=24"},
-                 {FloorDiv(n, m) - FloorDiv(m, 9), "13 at m=3 n=39"},
+                 {FloorDiv(n, m) - FloorDiv(m, 9), "13 at m=3 n=40"},
                  {3 - z, "<= 3"},
                  {n - z, "<= 40"},
                  {z, ""},
@@ -67,6 +67,18 @@ TEST(LargestValueTest, AtAnEndOrByTryingAll) {
                  {FloorDiv(1, 0), ""},
                  {n + FloorDiv(n, 0), ""}},
                 {{"n", {2, 40}}, {"m", {3, 25}}, {"other", {1, 2}}});
+}
+
+// The larger of two times, as one per size and one per run, grows whichever it is.
+TEST(LargestValueTest, AMaximumOfWhatGrowsIsAtTheEnd) {
+  const Expr u = Expr::Symbol("u", 1), t = Expr::Symbol("t", 1), v = Expr::Symbol("v", -50);
+  ExpectLargest({{Max(3 * u * u + 5 * u, 4000 * u + 7), "75025000 at u=5000"},
+                 {2 * Max(u * t, 9) + 3 * Min(u, t) - 1, "50014999 at t=5000 u=5000"},
+                 {Max(FloorDiv(u, 7) * u, 8 * u), "3570000 at u=5000"},
+                 {Max(v, 3) + Max(0 - v, 3), "<= 5050"},
+                 {Max(FloorDiv(5000, u), u) + 1, "<= 5001"},
+                 {Max(v * u, 3), "<= 25000000"}},
+                {{"u", {1, 5000}}, {"t", {1, 5000}}, {"v", {-50, 5000}}});
 }
 
 // A thousand combinations are tried; of one more only a bound is known: 90 * 1 - 1 * 1 and more.
