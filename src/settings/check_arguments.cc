@@ -1,6 +1,10 @@
 #include "src/settings/check_arguments.h"
 
+#include <utility>
+
+#include "absl/strings/str_cat.h"
 #include "src/api/load.h"
+#include "src/base/limit_error.h"
 #include "src/base/status_macros.h"
 #include "src/base/utc_time.h"
 #include "src/profile/profile_file.h"
@@ -30,7 +34,14 @@ void CheckArguments::AddMeasuredTo(Table* list) {
 }
 
 absl::StatusOr<CountOptions> CheckArguments::Counted() const {
-  ASSIGN_OR_RETURN(CountOptions options, sizes.Parse());
+  absl::StatusOr<CountOptions> sized = sizes.Parse();
+  if (LimitOf(sized.status()) == "sweep-points") {
+    return WithMessage(sized.status(),
+                       absl::StrCat(sized.status().message(),
+                                    "; a range in [at] of a file of budgets may have any number"));
+  }
+  RETURN_IF_ERROR(sized.status());
+  CountOptions options = *std::move(sized);
   ASSIGN_OR_RETURN(options.causal, causal.Parse());
   ASSIGN_OR_RETURN(options.training, training.Parse());
   // A file of devices by itself is for budgets on mfu.

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/base/setting.h"
+#include "src/settings/check_arguments.h"
 #include "src/settings/memory_arguments.h"
 #include "src/settings/program_face.h"
 #include "src/settings/table.h"
@@ -102,6 +103,12 @@ TEST(DimTest, OnlyCountSweeps) {
       sizes.Parse().status().message(),
       "dim gives 'b' 2 sizes: only onnxflops count and pipeline take more than one; [at] sets of "
       "check hold a range each");
+  CheckArguments check;
+  check.sizes.dims = {"a=1,b=1..2000"};
+  EXPECT_EQ(
+      check.Counted().status().message(),
+      "dim 'a=1,b=1..2000': more than 1000 sizes (sweep-points); a range in [at] of a file of "
+      "budgets may have any number");
 }
 
 // "8 of x:0 y:1", or the error.
