@@ -21,6 +21,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
@@ -66,7 +67,7 @@ std::string FigureText(absl::int128 value, const Quantity& q) {
 }
 
 // A formula of a figure, for a cell of a table.
-std::string FormulaText(const Expr& formula, const Quantity& q) {
+std::string FormulaCell(const Expr& formula, const Quantity& q) {
   const std::string text = formula.Shortened(kMaxActualText);
   // A text shorter than the most was not cut.
   const std::string shown = text.size() < kMaxActualText ? GroupedExpr(formula) : text;
@@ -99,6 +100,24 @@ std::string PercentText(absl::int128 part, absl::int128 whole, bool sign) {
   }
   const std::string digits = absl::StrCat(Int128ToString(hundredths % 100 + 100)).substr(1);
   return absl::StrCat(mark, GroupedDigits(hundredths / 100), ".", digits, " %");
+}
+
+// A utilisation as mfu writes it. It has more digits where two would round it to the other side of
+// the least that it should be, or of 1.
+std::string ReachedText(double share, const BudgetLimit& least) {
+  constexpr double kPercent = 100, kMost = 100;
+  constexpr int kMostDigits = 12;
+  if (share >= kMost) return "above 10,000 %";
+  const double limit =
+      static_cast<double>(least.value) * kPercent / static_cast<double>(least.whole);
+  std::string text = report::SharePercent(share);
+  double shown = 0;
+  for (int digits = 3; digits <= kMostDigits && absl::SimpleAtod(text, &shown); ++digits) {
+    const bool same_side = (kPercent * share < limit) == (shown < limit);
+    if (same_side && (share > 1) == (shown > kPercent)) break;
+    text = fmt::format("{:.{}f}", kPercent * share, digits);
+  }
+  return absl::StrCat(text, " %");
 }
 
 std::string WhyMissing(const Quantity& quantity) {
@@ -265,13 +284,10 @@ class RuleJudge {
 
  private:
   static std::string AchievedText(const BudgetRule& rule, double value) {
-    constexpr double kHundredths = 10'000;  // of a percent
     constexpr double kMost = 1e33;
     switch (rule.achieved) {
       case BudgetRule::Achieved::kPeakShare:
-        return value < 100 ? PercentText(static_cast<int64_t>(value * kHundredths),
-                                         static_cast<int64_t>(kHundredths), false)
-                           : "above 10,000 %";
+        return ReachedText(value, rule.limit);
       case BudgetRule::Achieved::kTime:
         return TimeText(static_cast<absl::int128>(std::min(value * kTimesPerSecond, kMost)), false);
       case BudgetRule::Achieved::kFlopsPerSecond:
@@ -464,7 +480,7 @@ class RuleJudge {
       if (largest && known == Known::kExact) {
         return KnownText(Known::kAtMost, FigureText(largest->value, *rule.quantity));
       }
-      return KnownText(known, FormulaText(head, *rule.quantity));
+      return KnownText(known, FormulaCell(head, *rule.quantity));
     }
     const Expr per = HeadOf(m, *rule.per).Substitute(at);
     if (!head.is_literal() || !per.is_literal()) return "depends on sizes";

@@ -33,16 +33,8 @@ using report::KnownText;
 using report::kOneLine;
 using report::LabelledLine;
 using report::LowerBound;
+using report::SharePercent;
 using report::SiNumber;
-
-constexpr double kPercent = 100;
-
-std::string PercentText(double share) {
-  constexpr double kMost = 1e6;    // a larger share is a mistake and need not be exact
-  constexpr double kLeast = 5e-5;  // a smaller share would be shown as 0.00
-  const bool usual = share == 0 || (share >= kLeast && share < kMost);
-  return usual ? fmt::format("{:.2f}", kPercent * share) : fmt::format("{:.3g}", kPercent * share);
-}
 
 // "412.3 T".
 std::string RateText(double per_second) {
@@ -109,7 +101,7 @@ std::vector<std::string> MeasuredTexts(const MfuReport& r) {
   if (!r.measured_flops) return {};
   return {absl::StrCat(SiNumber(*r.measured_flops), " FLOPs executed, ",
                        fmt::format("{:.4g}", r.measured_to_counted), " x the counted ones"),
-          absl::StrCat("HFU by counters ", PercentText(r.measured_hfu), " %")};
+          absl::StrCat("HFU by counters ", SharePercent(r.measured_hfu), " %")};
 }
 
 std::vector<LabelledLine> StepLines(const MfuReport& r) {
@@ -132,9 +124,9 @@ std::vector<LabelledLine> StepLines(const MfuReport& r) {
   lines.push_back({"rate",
                    {KnownText(known, absl::StrCat(RateText(r.achieved_flops_per_second),
                                                   "FLOP/s per device"))}});
-  lines.push_back({"MFU", {absl::StrCat(KnownText(known, PercentText(r.mfu)), " %")}});
+  lines.push_back({"MFU", {absl::StrCat(KnownText(known, SharePercent(r.mfu)), " %")}});
   lines.push_back({"HFU",
-                   {absl::StrCat(KnownText(known, PercentText(r.hfu)), " %",
+                   {absl::StrCat(KnownText(known, SharePercent(r.hfu)), " %",
                                  r.recompute_flops == 0 ? " (nothing is recomputed)" : "")}});
   if (r.measured_flops) lines.push_back({"measured", MeasuredTexts(r)});
   for (const std::string& note : r.notes) lines.push_back({"note", {note}});
@@ -223,8 +215,8 @@ TextTable FormulaTable(const MfuReport& report) {
       return f.flops_per_step ? KnownText(KnownOf(f), text) : "";
     };
     row.cells = {
-        f.name, shown(SiNumber(f.flops_per_step.value_or(0))), shown(PercentText(f.mfu)),
-        shown(PercentText(f.hfu)),
+        f.name, shown(SiNumber(f.flops_per_step.value_or(0))), shown(SharePercent(f.mfu)),
+        shown(SharePercent(f.hfu)),
         f.missing.empty() ? absl::StrCat(f.text, values.empty() ? "" : "; ", values) : f.missing};
     row.strong = f.chosen;
     row.faint = !f.flops_per_step;
@@ -345,8 +337,8 @@ std::string ToCsv(const MfuReport& report) {
     const MfuFormula& f = report.formulas[i];
     std::vector<std::string>& cells = table.rows[i].cells;
     cells[1] = KnownField(KnownOf(f), Int128ToString(f.flops_per_step.value_or(0)));
-    cells[2] = KnownField(KnownOf(f), PercentText(f.mfu));
-    cells[3] = KnownField(KnownOf(f), PercentText(f.hfu));
+    cells[2] = KnownField(KnownOf(f), SharePercent(f.mfu));
+    cells[3] = KnownField(KnownOf(f), SharePercent(f.hfu));
     cells.emplace_back(f.lower_bound ? "true" : "false");
   }
   return DrawCsv(table);

@@ -123,6 +123,14 @@ std::string Percent(absl::int128 part, absl::int128 whole) {
   return absl::StrCat(Int128ToString(tenths / 10), ".", Int128ToString(tenths % 10));
 }
 
+std::string SharePercent(double share) {
+  constexpr double kPercent = 100;
+  constexpr double kMost = 1e6;    // a larger share is a mistake and need not be exact
+  constexpr double kLeast = 5e-5;  // a smaller share would be shown as 0.00
+  const bool usual = share == 0 || (share >= kLeast && share < kMost);
+  return usual ? fmt::format("{:.2f}", kPercent * share) : fmt::format("{:.3g}", kPercent * share);
+}
+
 namespace {
 
 // The polynomial with its coefficients as `show` writes numbers.

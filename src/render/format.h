@@ -34,6 +34,8 @@ std::string GroupedDigits(absl::int128 value);
 // part/whole in percent with one digit: "96.6", "<0.1" for less than that but not nothing; "-" when
 // whole is 0.
 std::string Percent(absl::int128 part, absl::int128 whole);
+// A utilisation in percent with two digits: 0.14228 -> "14.23".
+std::string SharePercent(double share);
 
 // An expression with SI coefficients: "395.2 G*batch + 12.35 k". An atom that is not a plain
 // polynomial is written out, as in Expr::ToString.

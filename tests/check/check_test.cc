@@ -627,17 +627,26 @@ TEST(JudgeTest, MfuOverAllThereIsNeverPasses) {
   const Budgets budgets =
       LoadBudgets("[mfu]\nmin = \"40%\"\ndevice = \"d\"\ndtype = \"bf16\"\n", "b.toml").value();
   const Diff diff = NoBase(TwoLayers("4").Count().value());
-  const std::pair<double, Verdict> cases[] = {
-      {0.4, Verdict::kPassed},         {0.39999, Verdict::kFailed}, {1.0, Verdict::kPassed},
-      {1.000001, Verdict::kFailed},    {1e300, Verdict::kFailed},   {0.0, Verdict::kFailed},
-      {std::nan(""), Verdict::kFailed}};
-  for (const auto& [figure, verdict] : cases) {
+  struct Case {
+    double figure;
+    Verdict verdict;
+    const char* actual;
+  };
+  // The figure is that of mfu: rounded, but not to the limit.
+  const Case cases[] = {
+      {0.4, Verdict::kPassed, "40.00 %"},          {0.142277, Verdict::kFailed, "14.23 %"},
+      {0.39999, Verdict::kFailed, "39.999 %"},     {0.4000001, Verdict::kPassed, "40.00 %"},
+      {1.0, Verdict::kPassed, "100.00 %"},         {1.000001, Verdict::kFailed, "100.0001 %"},
+      {1e300, Verdict::kFailed, "above 10,000 %"}, {0.0, Verdict::kFailed, "0.00 %"},
+      {std::nan(""), Verdict::kFailed, "-"}};
+  for (const auto& [figure, verdict, actual] : cases) {
     CheckReport report;
     const auto mfu = [f = figure](const BudgetRule&) -> absl::StatusOr<AchievedFigures> {
       return AchievedFigures{{"", f, f, ""}};
     };
     ASSERT_TRUE(Judge(budgets, nullptr, diff, "2027-01-15", mfu, &report).ok());
     EXPECT_EQ(report.judgements[0].verdict, verdict) << figure;
+    EXPECT_EQ(report.judgements[0].actual, actual);
   }
   EXPECT_THAT(Verdicts(CheckText("[mfu]\nmin=\"1%\"\ndevice=\"d\"\ndtype=\"bf16\"\n", diff)),
               ElementsAre("mfu.min not_proven"));
