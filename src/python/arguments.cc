@@ -1,10 +1,14 @@
 #include "src/python/arguments.h"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/numeric/int128.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
@@ -12,6 +16,8 @@
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/similar.h"
+#include "src/cost/amounts.h"
+#include "src/cost/roofline.h"
 #include "src/python/argument_words.h"
 #include "src/python/convert.h"
 #include "src/settings/size_arguments.h"
@@ -95,11 +101,34 @@ std::string AudioText(nb::handle values, const std::string& what) {
   return text + "]";
 }
 
+// A limit of `max`. A number is in the unit of the quantity, which limits on times must have:
+// {"time_bound_seconds": 148e-6} -> "0.000148 s".
+std::string LimitText(absl::string_view name, nb::handle given, const std::string& what) {
+  const nb::object value = Plain(given, what);
+  std::string text = ToText(value, what);
+  const bool is_number = !PyBool_Check(value.ptr()) && (IsInt(value) || PyFloat_Check(value.ptr()));
+  const absl::string_view key = absl::StripAsciiWhitespace(name.substr(name.rfind(':') + 1));
+  const Quantity* const quantity = FindQuantity(key);
+  if (!is_number || quantity == nullptr || quantity->unit != Quantity::Unit::kSeconds) return text;
+  std::optional<absl::int128> amount = ParseExactText(*quantity, text);
+  if (!amount && PyFloat_Check(value.ptr())) {  // of more decimals than times have
+    constexpr double kMostSeconds = 1e6;
+    const double seconds = PyFloat_AsDouble(value.ptr());
+    if (seconds > 0 && seconds < kMostSeconds) {
+      amount = static_cast<absl::int128>(std::round(seconds * kTimesPerSecond));
+    }
+  }
+  return amount ? absl::StrCat(ExactText(*quantity, *amount), " s") : text;
+}
+
 // {"image": (1, 3, 224, 224)} -> "image=[1,3,224,224]".
-void AddTexts(nb::handle value, const std::string& what, std::vector<std::string>* texts) {
+void AddTexts(nb::handle value, const std::string& what, std::vector<std::string>* texts,
+              bool limits = false) {
   if (PyMapping_Check(value.ptr()) && PyObject_HasAttrString(value.ptr(), "items")) {
     for (const nb::handle item : value.attr("items")()) {
-      texts->push_back(absl::StrCat(FromStr(item[0], what), "=", ToText(item[1], what)));
+      const std::string name = FromStr(item[0], what);
+      texts->push_back(
+          absl::StrCat(name, "=", limits ? LimitText(name, item[1], what) : ToText(item[1], what)));
     }
   } else if (IsSequence(value)) {
     for (const nb::handle item : nb::borrow<nb::sequence>(value)) {
@@ -146,7 +175,7 @@ void SetOption(const settings::Row& option, nb::handle given, const std::string&
     if (IsSequence(value)) RaiseTypeError(absl::StrCat(what, " takes one value"));
     *option.value = ToText(value, what);
   } else {
-    AddTexts(value, what, option.values);
+    AddTexts(value, what, option.values, /*limits=*/option.name == "max");
   }
 }
 

@@ -31,6 +31,18 @@ def test_one_bound_for_a_run(gpt2):
     assert onnxflops.check(gpt2, max={"time_bound_seconds": f"{bound * 1.01} s"}, **on)
 
 
+@pytest.mark.parametrize("seconds, limit", [
+    (148e-6, "0.000148 s"), (1.2345678901234567e-06, "0.000001234567890123457 s"), (2, "2 s"), (2.5, "2.5 s"), ("20 ms", "20 ms")])
+def test_a_limit_is_a_number_of_seconds(seconds, limit, gpt2):
+    on = {"batch": 1, "seq": 8, "device": "t4", "dtype": "fp16"}
+    row = onnxflops.check(gpt2, max={"time_bound_seconds": seconds}, **on).rows()[0]
+    assert row["limit"] == limit and (row["verdict"] == "passed") == (row["actual_value"] <= row["limit_value"])
+    assert onnxflops.check(gpt2, max={"m.*:time_bound_seconds": 1, "flops": 4e13}, **on)
+    for wrong in (-1.0, float("nan"), float("inf"), True):
+        with pytest.raises(onnxflops.InvalidError, match="it should be"):
+            onnxflops.check(gpt2, max={"time_bound_seconds": wrong}, **on)
+
+
 def test_a_diff_is_in_seconds(gpt2):
     sizes = {"seq": 8, "device": "t4", "dtype": "fp16"}
     base, head = gpt2.count(batch=1, **sizes), gpt2.count(batch=64, **sizes)
