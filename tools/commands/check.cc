@@ -17,10 +17,12 @@
 #include <climits>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -598,6 +600,16 @@ absl::StatusOr<std::string> InitialFile(const CheckLine& args) {
   return args.budgets.empty() ? FolderOfModels(args.models) + kBudgetsFile : args.budgets;
 }
 
+// " (a link leads to /data/onnxflops.toml)" if a written file is elsewhere than its path says.
+std::string LinkedPlace(const std::string& path) {
+  std::error_code fault;
+  const std::filesystem::path named = std::filesystem::absolute(path, fault).lexically_normal();
+  if (fault) return "";
+  const std::filesystem::path real = std::filesystem::canonical(path, fault);
+  if (fault || real == named || !std::filesystem::is_regular_file(real, fault)) return "";
+  return absl::StrCat(" (a link leads to ", Escaped(real.generic_string()), ")");
+}
+
 absl::StatusOr<ExitCode> RunInit(const CheckLine& args, const CountOptions& options) {
   if (!args.limits.empty()) {
     return absl::InvalidArgumentError("--init writes what the model costs now: not with --max");
@@ -640,7 +652,7 @@ absl::StatusOr<ExitCode> RunInit(const CheckLine& args, const CountOptions& opti
   RETURN_IF_ERROR(WriteOutput(text, path, inputs));
   if (path == "-") return kFine;
   ASSIGN_OR_RETURN(const Budgets written, LoadBudgets(text, path));
-  WriteError(absl::StrCat("wrote ", Escaped(path), ": ",
+  WriteError(absl::StrCat("wrote ", Escaped(path), LinkedPlace(path), ": ",
                           Plural(static_cast<int64_t>(written.rules.size()), "rule"), ", ",
                           paths.size() == 1 ? absl::StrCat("for ", Escaped(models.files[0].path))
                                             : Plural(static_cast<int64_t>(paths.size()), "model")));
