@@ -1,9 +1,9 @@
 // How it works. Three forms of the same report for other programs. Model Explorer gets one value
 // per node, attached to its first output, summed over all executions. Perfetto draws time: costs
-// become durations, children are laid out one after another inside their module, and all is scaled
-// by a power of ten, since a trace has too few digits for FLOPs. Folded stacks have a line per
-// module with the cost that is the module's own, that is without its children's, as flame graphs
-// add up children themselves; ";" separates frames there, so in names it is replaced.
+// become durations, children are laid out one after another inside their module, and all but times
+// is scaled by a power of ten, since a trace has too few digits for FLOPs. Folded stacks have a
+// line per module with the cost that is the module's own, that is without its children's, as flame
+// graphs add up children themselves; ";" separates frames there, so in names it is replaced.
 #include "src/report/viewer_formats.h"
 
 #include <algorithm>
@@ -117,20 +117,53 @@ std::string ToModelExplorer(const Report& report, const ViewOptions& options) {
   return json.TakeText();
 }
 
+namespace {
+
+// Amounts as microseconds of a trace. Those of times are real, with thousandths. Ends are rounded
+// and not lengths, so that a slice stays inside of its parent.
+class TraceTimes {
+ public:
+  TraceTimes(const Quantity& quantity, absl::int128 total)
+      : quantity_(quantity), is_time_(quantity.unit == Quantity::Unit::kSeconds) {
+    if (is_time_) scale_ = kTimesPerNanosecond;
+    while (!is_time_ && total / scale_ > kMaxTraceTime) scale_ *= 10;
+  }
+
+  std::string MicrosecondText() const {
+    if (is_time_) return absl::StrCat(ExactText(quantity_, scale_ * kPerMicrosecond), " s");
+    return absl::StrCat(Int128ToString(scale_), " ", quantity_.title);
+  }
+  void WriteSlice(absl::int128 begin, absl::int128 end, JsonWriter* json) const {
+    const auto write = [&](const char* key, absl::int128 ticks) {
+      json->Key(key);
+      if (is_time_) {
+        json->Number(static_cast<double>(ticks) / kPerMicrosecond);
+      } else {
+        json->Int(ticks);
+      }
+    };
+    write("ts", begin / scale_);
+    write("dur", end / scale_ - begin / scale_);
+  }
+
+ private:
+  static constexpr int kPerMicrosecond = 1000;  // nanoseconds
+  const Quantity& quantity_;
+  const bool is_time_;
+  absl::int128 scale_ = 1;  // the amount of a tick: a nanosecond, else a microsecond of the trace
+};
+
+}  // namespace
+
 std::string ToPerfetto(const Report& report, const ViewOptions& options) {
   const ModuleCosts costs(report, options);
-  const absl::int128 total = costs.Of(report.modules[0]).value_or(0);
-  absl::int128 scale = 1;
-  while (total / scale > kMaxTraceTime) scale *= 10;
-  const bool is_time = costs.quantity().unit == Quantity::Unit::kSeconds;
+  const TraceTimes times(costs.quantity(), costs.Of(report.modules[0]).value_or(0));
   JsonWriter json;
   json.BeginObject();
   json.Key("displayTimeUnit").String("ns");
   json.Key("otherData").BeginObject();
   json.Key("title").String(costs.title());
-  json.Key("a_microsecond_is")
-      .String(is_time ? absl::StrCat(ExactText(costs.quantity(), scale), " s")
-                      : absl::StrCat(Int128ToString(scale), " ", costs.quantity().title));
+  json.Key("a_microsecond_is").String(times.MicrosecondText());
   json.EndObject();
   json.Key("traceEvents").BeginArray();
   // By module: where its next child begins.
@@ -147,8 +180,7 @@ std::string ToPerfetto(const Report& report, const ViewOptions& options) {
     json.BeginObject(JsonWriter::Layout::kOneLine);
     json.Key("name").String(costs.NameOf(module));
     json.Key("ph").String("X");
-    json.Key("ts").Int(begin / scale);
-    json.Key("dur").Int((begin + *cost) / scale - begin / scale);
+    times.WriteSlice(begin, begin + *cost, &json);
     json.Key("pid").Int(1);
     json.Key("tid").Int(1);
     json.Key("args").BeginObject();

@@ -235,6 +235,12 @@ TEST(RooflineTest, TheTimeOfARunIsTheSameInEveryFormat) {
   by_time.sort = FindFigure("time_bound_seconds").value();
   EXPECT_THAT(ToModelExplorer(report, by_time), HasSubstr("0.000000000128"));
   EXPECT_THAT(ToFolded(report, by_time), IsEmpty());  // in whole nanoseconds
+  // 1,000 rows of 128 ps, in microseconds.
+  const char* const rows_of_it =
+      "agraph (float[1000, 8] x, float[8, 8] w) => (float[1000, 8] y) { y = MatMul (x, w) }";
+  const std::string trace = ToPerfetto(CountOn(ModelFromText(rows_of_it, 17)).value(), by_time);
+  EXPECT_THAT(trace, HasSubstr("\"dur\": 0.128, "));
+  EXPECT_THAT(trace, HasSubstr("\"a_microsecond_is\": \"0.000001 s\""));
 }
 
 TEST(RooflineTest, AReportWithATimeIsReadBack) {

@@ -406,11 +406,16 @@ def check_formats_of_others(outputs):
             printed = subprocess.run([outputs.program, *arguments], capture_output=True, cwd=ROOT, check=False).stdout
             for error in schema_of_others(name).iter_errors(parse(printed)):
                 outputs.faults.append(f"{name}: {error.message[:300]}")
-    printed = subprocess.run([outputs.program, "models/gpt2.onnx", "--format", "perfetto"], capture_output=True, cwd=ROOT, check=False).stdout
-    slices = [(e["ts"], e["ts"] + e["dur"]) for e in parse(printed)["traceEvents"]]
-    for i, (begin, end) in enumerate(slices):
-        if any(b < begin < e < end for b, e in slices[:i]):
-            outputs.faults.append(f"a slice of Perfetto's crosses another: {begin} to {end}")
+    for by_time in [], ["--device", "t4", "--dtype", "fp16", "--sort", "time_estimate_seconds"]:
+        words = [outputs.program, "models/gpt2.onnx", "--format", "perfetto", *by_time]
+        printed = subprocess.run(words, capture_output=True, cwd=ROOT, check=False).stdout
+        events = parse(printed)["traceEvents"]
+        slices = [(round(1000 * e["ts"]), round(1000 * e["ts"]) + round(1000 * e["dur"])) for e in events]  # in ns, as viewers take them
+        for i, (begin, end) in enumerate(slices):
+            if any(b < begin < e < end for b, e in slices[:i]):
+                outputs.faults.append(f"a slice of Perfetto's crosses another: {begin} to {end}")
+        if by_time and abs(events[0]["dur"] / 1e6 - events[0]["args"]["time_estimate_seconds"]) > 1e-9:
+            outputs.faults.append(f"a slice of {events[0]['args']} is {events[0]['dur']} us long")
 
 
 def check_program(outputs):
