@@ -412,8 +412,8 @@ class RuleJudge {
   }
 
   // Why a limit that is relative to the base compares nothing; "" of any other.
-  std::string WhyIncomparable(const BudgetRule& rule) const {
-    if (rule.limit.kind != BudgetLimit::Kind::kRelative) return "";
+  std::string WhyIncomparable(const BudgetRule& rule, const BudgetLimit& limit) const {
+    if (limit.kind != BudgetLimit::Kind::kRelative) return "";
     const std::string other_work = diff::WhyOtherWork(diff_);
     if (!other_work.empty()) return absl::StrCat("the base is of another size: ", other_work);
     const bool is_time = rule.quantity->unit == Quantity::Unit::kSeconds;
@@ -426,7 +426,7 @@ class RuleJudge {
     const Expr excess = Excess(rule, rule.limit, m);
     Bindings at;
     const Standing standing = StandingOf(excess, &at);
-    std::string incomparable = WhyIncomparable(rule);
+    std::string incomparable = WhyIncomparable(rule, rule.limit);
     if (!incomparable.empty()) {
       judgement->actual = ActualText(rule, m, at);
       judgement->verdict = Verdict::kNotProven;
@@ -454,7 +454,8 @@ class RuleJudge {
                 !budgets_.lower_bounds_pass)) {
       judgement->verdict = Verdict::kNotProven;
       judgement->detail = WhyOpen(rule, m);
-    } else if (rule.warn && StandingOf(Excess(rule, *rule.warn, m), &at) != Standing::kHolds) {
+    } else if (rule.warn && WhyIncomparable(rule, *rule.warn).empty() &&
+               StandingOf(Excess(rule, *rule.warn, m), &at) != Standing::kHolds) {
       judgement->verdict = Verdict::kWarned;
       judgement->detail = absl::StrCat("above ", rule.warn->text);
     } else if (!holds_anyhow && (head != Known::kExact || limit != Known::kExact)) {

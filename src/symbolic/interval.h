@@ -26,9 +26,9 @@ struct Largest {
 };
 
 // Exact if the expression is monotonic in each symbol, which is proved from its form or from its
-// difference, or if there are at most kMaxSweepPoints combinations of sizes. Otherwise a bound by interval
-// arithmetic. Symbols without a range may have any size from their least on. nullopt if no bound is
-// known.
+// difference, or if there are at most kMaxSweepPoints combinations of sizes. Otherwise a bound by
+// interval arithmetic. Symbols without a range may have any size from their least on. nullopt if no
+// bound is known.
 std::optional<Largest> LargestValue(const Expr& expr, const SizeRanges& ranges);
 
 }  // namespace onnxflops

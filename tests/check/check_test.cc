@@ -343,7 +343,11 @@ TEST(JudgeTest, TimesOfUnequalDevicesAreNotCompared) {
               "the head");
     EXPECT_EQ(j.growth_hundredths, std::nullopt);
   }
-  EXPECT_TRUE(CheckText("[budget]\nmacs = \"+0%\"\ntime_bound_seconds = \"1 s\"", other).passed());
+  EXPECT_THAT(
+      Verdicts(CheckText("[budget]\nmacs = \"+0%\"\n"
+                         "time_bound_seconds = {limit = \"1 s\", warn = \"-99.99%\"}",
+                         other)),
+      testing::UnorderedElementsAre("budget.macs passed", "budget.time_bound_seconds passed"));
 }
 
 // The branch that costs less may run as well.

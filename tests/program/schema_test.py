@@ -342,6 +342,14 @@ def check_diffs(outputs):
         with open(base, "w", encoding="utf-8") as report:
             json.dump(outputs.run("count", configs[1], "--dim", "seq=20"), report)
         outputs.run("diff", base, configs[0])
+        devices = []
+        for device, dtype in ("t4", "fp16"), ("h100-sxm", "bf16"):
+            devices.append(os.path.join(folder, f"{device}.json"))
+            with open(devices[-1], "w", encoding="utf-8") as report:
+                json.dump(outputs.run("count", "models/lstm.static.onnx", "--device", device, "--dtype", dtype), report)
+        other = outputs.run("diff", *devices)
+        if other and (other["other_device"]["base"]["device"], other["other_device"]["head"]["dtype"]) != ("t4", "bf16"):
+            outputs.faults.append(f"times of unequal devices: {other['other_device']}")
     with tempfile.NamedTemporaryFile("w", suffix=".toml") as budgets:
         budgets.write('budget.flops = "+1000%"\nbudget.params = "1 T"\nopset.max = 99\nmodels."lstm.onnx".at.batch = "1..8"\nmodels."lstm.onnx".at.seq = 8\n')
         budgets.flush()
