@@ -177,7 +177,9 @@ class DecoderFinder {
   }
 
   absl::Status AddPast(const DecoderInput& input) {
-    ASSIGN_OR_RETURN(const Expr open, BytesOf(*input.fact));
+    Fact fact = *input.fact;
+    fact.shape = input.shape;
+    ASSIGN_OR_RETURN(const Expr open, BytesOf(fact));
     const Expr bytes = open.Substitute(found_.known);
     const auto& dims = input.shape.dims();
     const std::optional<std::string> length = SymbolOf(found_.length);
