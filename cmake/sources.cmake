@@ -284,6 +284,7 @@ set(ONNXFLOPS_LIBRARY_SOURCES
   src/convention/torch/torchstat.cc
   src/convention/torch/trace.cc
   src/convention/torch/wrapped_functions.cc
+  src/convention/onnx/model_analyzer.cc
   src/convention/onnx/onnx_opcounter.cc
   src/convention/onnx/onnx_tool.cc
   src/convention/onnx/onnx_tool_order.cc

@@ -30,6 +30,7 @@ extern const Convention kOnnxOpcounter;
 extern const Convention kOnnxTool;
 extern const Convention kOnnxsim;
 extern const Convention kXla;
+extern const Convention kModelAnalyzer;
 extern const Convention kConfig6n;
 extern const Convention kConfig25n;
 extern const Convention kPalm;
