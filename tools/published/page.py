@@ -157,6 +157,24 @@ def throughput_page(rows):
     return "\n".join([*text, "", wrapped(BACK), ""])
 
 
+def model_zoo_page(rows):
+    """Open Model Zoo's figures beside those of its tool."""
+    same = sum(row["verdict"] == "same" for row in rows)
+    pooled = sum(row["verdict"] == "same with one output" for row in rows)
+    text = ["# Published figures of Open Model Zoo", "", WRITTEN, "",
+            wrapped("The column GFLOPs of openvinotoolkit/open_model_zoo at 7ef5b91, of models that timm and torchvision have. OpenVINO's Model Analyzer "
+                    "(d9fe351) ran on what Model Optimizer 2023.3 makes of our export (opset 11, random weights), with a mean and a scale of each channel as the "
+                    f"zoo has them. Of {len(rows)} figures {same} are the same to the last digit, {pooled} more with the older operator of max "
+                    f"pooling, and {len(rows) - same - pooled} are not."), "",
+            wrapped("The convention model_analyzer counts the file, in which mean and scale are not: they are 2 FLOPs for each element of the input, 301,056 for an "
+                    "image of 224 x 224."), "",
+            "| model | built from | published | the tool | one output of max pooling | the convention | same | why not |", "|---|---|---:|---:|---:|---:|---|---|"]
+    for row in rows:
+        figures = " | ".join(grouped(row[name]) for name in ("tool", "tool_one_output", "convention"))
+        text.append(f"| {row['model']} | {row['built']} | {row['published']} | {figures} | {row['verdict']} | {row['reason']} |")
+    return "\n".join([*text, "", wrapped(BACK), ""])
+
+
 def markdown(tables, zoos):
     rows = [row for zoo in zoos.values() for row in zoo]
     same = sum(row["verdict"] == "same" for row in rows)
@@ -172,7 +190,7 @@ def markdown(tables, zoos):
     text += shares(tables, zoos) + [""]
     text += [wrapped("The page of a table says what its figures count, what they leave out, and why each figure that is not the same differs. "
                      "[Rates of training with Megatron-Bridge](published/megatron-bridge.md) are another kind of figure: TFLOP/s and tokens a second, "
-                     "whose quotient is the FLOPs of a token."), ""]
+                     "whose quotient is the FLOPs of a token. [Open Model Zoo](published/open_model_zoo.md) has figures of OpenVINO's Model Analyzer."), ""]
     text += ["## Two figures for one model", "",
              wrapped("These rows of public tables cannot both be the cost of the same thing. The last column says what differs."), "",
              "| model | figures | what differs |", "|---|---|---|"]
@@ -251,6 +269,7 @@ def main():
     zoos = {zoo: rows_of(zoo) for zoo in dict.fromkeys(table["zoo"] for table in tables)}
     faults = []
     written = {"docs/published.md": markdown(tables, zoos), "docs/published/megatron-bridge.md": throughput_page(read("nemo.csv")),
+               "docs/published/open_model_zoo.md": model_zoo_page(read("open_model_zoo.csv")),
                "docs/published-table.html": page(tables, zoos), "src/settings/zoos.csv": zoo_table(zoos)}
     for zoo, of in zoos.items():
         written[f"docs/published/{zoo}.md"] = zoo_page(zoo, [table for table in tables if table["zoo"] == zoo], of)
