@@ -450,6 +450,10 @@ OptionalNodeId FirstConverted(const Evidence& evidence, const Wiring& wiring) {
 void AssumeConversion(const Evidence& evidence, const Converted& converted, const Release& release,
                       LedgerBuilder* ledger) {
   ledger->Assume("no shift is 0 and no factor is 1 throughout, which ovc drops");
+  const Inference& inference = evidence.inference();
+  if (!inference.symbols.empty() || !inference.bindings.empty()) {
+    ledger->Assume("ovc is given the sizes of the inputs; of an open size the tool reads -1");
+  }
   const bool bodies = absl::c_any_of(
       evidence.entries(), [&](const Entry& entry) { return evidence.node(entry).graph != 0; });
   if (bodies) ledger->Assume("ovc keeps branches and loops, whose bodies the tool leaves out");
