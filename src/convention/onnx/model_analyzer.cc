@@ -510,7 +510,7 @@ constexpr Convention kVersion2026 = {
      kIncludes,
      "GELU, powers, roots, means and other reductions, resizing, recurrent layers; attention that "
      "ovc fuses, with its products; bodies of branches and loops",
-     "2026.4", "2026-11", "of OpenVINO; its converter fuses attention, which then counts as 0"},
+     "2026.4", "2026-09", "of OpenVINO; its converter fuses attention, which then counts as 0"},
     Apply2026,
 };
 
