@@ -254,8 +254,8 @@ std::string DrawMarkdown(const TextTable& table) {
   std::string rule = "|";
   for (const TextTable::Column& column : table.columns) {
     if (column.picture) continue;
-    // "FLOP/byte" could be a repository.
-    const bool ours = !column.foreign && !absl::StrContains(column.title, "/");
+    // "FLOP/byte" could be a repository, and the underscores of tools mark italics.
+    const bool ours = !column.foreign && column.title.find_first_of("/_") == std::string::npos;
     absl::StrAppend(&out, " ", ours ? column.title : CodeSpan(column.title, true), " |");
     rule += column.right ? " ---: |" : " :--- |";
   }

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/node_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "src/convention/conventions.h"
@@ -327,15 +328,29 @@ class Converted {
 };
 
 // The operations of nodes that are operators of the IR by themselves.
+// Products of sizes, each multiplied once: thousands of nodes may write the same shape.
+class ElementCounts {
+ public:
+  const Expr& Of(const Shape& shape) {
+    const auto [at, is_new] = counts_.try_emplace(shape);
+    if (is_new) at->second = shape.NumElements();
+    return at->second;
+  }
+
+ private:
+  absl::node_hash_map<Shape, Expr> counts_;
+};
+
 class NodeFlops {
  public:
   NodeFlops(const Evidence& evidence, const Converted& converted, const Release& release,
-            const Entry& entry)
+            const Entry& entry, ElementCounts* counts)
       : evidence_(evidence),
         converted_(converted),
         release_(release),
         entry_(entry),
-        node_(evidence.node(entry)) {}
+        node_(evidence.node(entry)),
+        counts_(*counts) {}
 
   Expr Own() const {
     const absl::string_view op = node_.op_type;
@@ -344,20 +359,18 @@ class NodeFlops {
     if (op == "Gemm") return Gemm() + Bias(2);
     if (op == "MatMul") return MatMul();
     // It has two outputs, the second of indices, and the tool adds up the elements of all outputs.
-    if (op == "MaxPool") return Output().NumElements() * Kernel() * 2;
-    if (op == "AveragePool") return Output().NumElements() * Kernel();
-    if (op == "BatchNormalization") return Output().NumElements() * 2;
+    if (op == "MaxPool") return Elements() * Kernel() * 2;
+    if (op == "AveragePool") return Elements() * Kernel();
+    if (op == "BatchNormalization") return Elements() * 2;
     if (op == "LayerNormalization") return LayerNorm();
-    if (op == "InstanceNormalization") return Output().NumElements() * 4;
-    if (op == "Clip") return Bounded() ? Output().NumElements() * 2 : Expr(0);
+    if (op == "InstanceNormalization") return Elements() * 4;
+    if (op == "Clip") return Bounded() ? Elements() * 2 : Expr(0);
     for (const PerOutput& rule : kPerOutput) {
-      if (rule.op == op) return Output().NumElements() * rule.each;
+      if (rule.op == op) return Elements() * rule.each;
     }
     return 0;
   }
-  Expr PerElement(int64_t each) const {
-    return each == 0 ? Expr(0) : Output().NumElements() * each;
-  }
+  Expr PerElement(int64_t each) const { return each == 0 ? Expr(0) : Elements() * each; }
 
  private:
   static const Shape& ShapeOf(const Fact& fact) {
@@ -366,6 +379,7 @@ class NodeFlops {
   }
   const Shape& Input(size_t i) const { return ShapeOf(evidence_.Input(entry_, i)); }
   const Shape& Output() const { return ShapeOf(evidence_.Output(entry_, 0)); }
+  const Expr& Elements() const { return counts_.Of(Output()); }
   static Expr Last(const Shape& shape) { return shape.rank() == 0 ? 1 : shape[shape.rank() - 1]; }
 
   Expr Kernel() const {
@@ -378,10 +392,10 @@ class NodeFlops {
   // 2 for each element and each weight that goes into it.
   Expr Window(const Shape& of) const {
     const Shape& weight = Input(1);
-    return weight.rank() < 2 ? Expr(0) : of.NumElements() * weight.Product(1, weight.rank()) * 2;
+    return weight.rank() < 2 ? Expr(0) : counts_.Of(of) * weight.Product(1, weight.rank()) * 2;
   }
   Expr Bias(size_t input) const {
-    return evidence_.Input(entry_, input).is_tensor() ? Output().NumElements() : Expr(0);
+    return evidence_.Input(entry_, input).is_tensor() ? Elements() : Expr(0);
   }
   // By the output, and a part of the kernel that the strides leave.
   Expr Transposed() const {
@@ -394,32 +408,29 @@ class NodeFlops {
       for (int64_t size : strides->ints) stride *= Expr(size);
     }
     const Expr channels = FloorDiv(x[1], group == nullptr ? 1 : group->i);
-    return FloorDiv(Output().NumElements() * channels * weight.Product(2, weight.rank()) * 2,
-                    stride) +
-           Bias(2);
+    return FloorDiv(Elements() * channels * weight.Product(2, weight.rank()) * 2, stride) + Bias(2);
   }
   // ovc moves the transpose into the product as a flag. The tool overlooks the flag, and takes the
   // last size of the first input.
   Expr MatMul() const {
     const Shape& a = Input(0);
     const bool swapped = a.rank() >= 2 && converted_.Swapped(entry_.node);
-    return Output().NumElements() * (swapped ? a[a.rank() - 2] : Last(a)) * 2;
+    return Elements() * (swapped ? a[a.rank() - 2] : Last(a)) * 2;
   }
   // MVN, 2, with a product and a sum; or x - m, its square and the quotient, with the mean's
   // square, the variance and epsilon for each mean.
   Expr LayerNorm() const {
     const int64_t weights = static_cast<int64_t>(node_.inputs.size()) - 1;
-    if (release_.layer_norm) return Output().NumElements() * (2 + weights);
+    if (release_.layer_norm) return Elements() * (2 + weights);
     const Attribute* axis = node_.FindAttribute("axis");
     const int rank = Output().rank();
     const int64_t written = axis == nullptr ? -1 : axis->i;
     const int64_t first = written < 0 ? written + rank : written;
     if (first < 0 || first > rank) return 0;
-    return Output().NumElements() * (3 + weights) +
-           Output().Product(0, static_cast<int>(first)) * 3;
+    return Elements() * (3 + weights) + Output().Product(0, static_cast<int>(first)) * 3;
   }
   // The tool takes the first input's last size, also of a transposed one.
-  Expr Gemm() const { return Output().NumElements() * Last(Input(0)) * 2; }
+  Expr Gemm() const { return Elements() * Last(Input(0)) * 2; }
   // With bounds that are not constant, ovc makes Maximum and Minimum, which have no number.
   bool Bounded() const {
     for (size_t i : {1, 2}) {
@@ -434,6 +445,7 @@ class NodeFlops {
   const Release& release_;
   const Entry& entry_;
   const Node& node_;
+  ElementCounts& counts_;
 };
 
 // Operators of which one is enough to make ovc's passes matter: the first one, or kNone.
@@ -474,13 +486,14 @@ Ledger Run(const Release& release, Evidence* evidence) {
   LedgerBuilder ledger(evidence, Unit::kFlop);
   const TermId body = ledger.Term("work inside of branches and loops",
                                   "only operators of the main graph are looked at");
+  ElementCounts counts;
   EntryId id = -1;
   for (const Entry& entry : evidence->entries()) {
     ++id;
     const Node& node = evidence->node(entry);
     if (node.graph != 0) continue;
     const Fate& fate = converted.of(entry.node);
-    const NodeFlops flops(*evidence, converted, release, entry);
+    const NodeFlops flops(*evidence, converted, release, entry, &counts);
     const Expr amount = fate.each < 0 ? flops.Own() : flops.PerElement(fate.each);
     if (amount == Expr(0) && evidence->Ours(Unit::kFlop, id) == kZero) continue;
     const TermId term =
