@@ -101,6 +101,14 @@ std::string AudioText(nb::handle values, const std::string& what) {
   return text + "]";
 }
 
+// To the ten digits that a limit on a time may have.
+absl::int128 Rounded(absl::int128 amount) {
+  constexpr absl::int128 kMost = 10'000'000'000;
+  absl::int128 step = 1;
+  while (amount / step >= kMost) step *= 10;
+  return (amount + step / 2) / step * step;
+}
+
 // A limit of `max`. A number is in the unit of the quantity, which limits on times must have:
 // {"time_bound_seconds": 148e-6} -> "0.000148 s".
 std::string LimitText(absl::string_view name, nb::handle given, const std::string& what) {
@@ -118,7 +126,7 @@ std::string LimitText(absl::string_view name, nb::handle given, const std::strin
       amount = static_cast<absl::int128>(std::round(seconds * kTimesPerSecond));
     }
   }
-  return amount ? absl::StrCat(ExactText(*quantity, *amount), " s") : text;
+  return amount ? absl::StrCat(ExactText(*quantity, Rounded(*amount)), " s") : text;
 }
 
 // {"image": (1, 3, 224, 224)} -> "image=[1,3,224,224]".
