@@ -725,7 +725,7 @@ async function verdicts() {
   assert.match(await text(sweep, "#page"), /There is no chart while a size is open, or where nothing is counted/);
   await close(sweep);
   const check = await open(write("check-open", "check", "gpt2.onnx", "--max", "flops=9 GFLOP"));
-  assert.match(await text(check, "h1.verdict"), /1 not proven$/);
+  assert.match(await text(check, "h1.verdict"), /1 of them not proven$/);
   assert.deepStrictEqual(await check.$$eval("thead th", (list) => list.filter((title) => ["compared", "of the limit", "left"].includes(title.textContent)).length), 0);
   await close(check);
   // A limit of seconds.
