@@ -1,4 +1,4 @@
-// The last two columns of CSV with times: the device and the type that they are of.
+// Two columns of CSV with times: the device and the type that they are of.
 #ifndef ONNXFLOPS_SRC_REPORT_DEVICE_COLUMNS_H_
 #define ONNXFLOPS_SRC_REPORT_DEVICE_COLUMNS_H_
 
